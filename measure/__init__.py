@@ -1,0 +1,1 @@
+"""Measure this machine: hardware in, results.json out."""
