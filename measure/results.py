@@ -14,6 +14,7 @@ import statistics
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -86,7 +87,7 @@ class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Distribution-free interval for the median: order statistics that hold it with at least 95%, else the range."""
+        """Distribution-free interval for the median: order statistics holding it with at least 95%, else the range."""
         return median_interval(self.values)
 
 
@@ -98,13 +99,10 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     source: str
     low: float | None = None
     high: float | None = None
-    repeats: int = 0
+    count: int = 0
     """Repetitions the source tells of, else 0."""
     config: dict[str, str | int | float | bool] = {}
-
-    @property
-    def count(self) -> int:
-        return self.repeats
+    versions: dict[str, str] = {}
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -126,7 +124,7 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     kind: str
     machine: Machine
     started: str
-    samples: dict[str, Sample | Report] = {}  # type: ignore[assignment]
+    samples: dict[str, Sample | Report] = {}
     failures: dict[str, Failure] = {}
 
 
@@ -154,6 +152,7 @@ class Key(NamedTuple):
 
 
 _KEY = re.compile(r"[a-z0-9_]+(/[a-z0-9._-]+)?/[a-z0-9_]+(\?[a-z0-9_]+=[A-Za-z0-9._-]+(&[a-z0-9_]+=[A-Za-z0-9._-]+)*)?")
+_UNFINISHED = ".unfinished"
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -213,7 +212,8 @@ def load(path: Path) -> Results:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ResultsError(f"{path.name}: cannot be read ({error.strerror}). Run `python -m measure here` to make one.") from None
+        cure = "Run `python -m measure here` to make one, or name another with --results."
+        raise ResultsError(f"{path.name}: cannot be read ({error.strerror}). {cure}") from None
     return parse(data, path.name)
 
 
@@ -225,7 +225,8 @@ def parse(data: bytes, name: str = "results.json") -> Results:
         cure = "Restore the file from version control, or measure again."
         raise ResultsError(f"{name}: not a results file: {error}. {cure}") from None
     if raw.schema != SCHEMA:
-        raise ResultsError(f"{name}: schema {raw.schema}, but this version reads {SCHEMA}. Use the version that wrote it.")
+        cure = "Use the version that wrote it."
+        raise ResultsError(f"{name}: schema {raw.schema}, but this version reads {SCHEMA}. {cure}")
     runs = [_run(run, name) for run in raw.runs]
     ids = [run.id for run in runs]
     for run_id in ids:
@@ -236,13 +237,13 @@ def parse(data: bytes, name: str = "results.json") -> Results:
 
 def _run(raw: _Run, name: str) -> Run:
     where = f"{name}: run {raw.id!r}"
-    if not _ID.fullmatch(raw.id):
-        raise ResultsError(f"{where}: an id is 1 to 40 lower-case letters, digits and hyphens. Rename it.")
+    check_id(raw.id, where)
     if raw.kind not in _KINDS:
         raise ResultsError(f"{where}: kind {raw.kind!r} is neither 'executed' nor 'reported'. Correct it.")
+    _check_time(raw.started, f"{where}: started")
     machine = _part(raw.machine, Machine, f"{where}: machine")
     samples = {text: _sample(text, part, _KINDS[raw.kind], where) for text, part in raw.samples.items()}
-    failures = {text: _part(part, Failure, f"{where}: failure {text}") for text, part in raw.failures.items()}
+    failures = {text: _failure(text, part, f"{where}: failure {text}") for text, part in raw.failures.items()}
     return Run(raw.id, raw.kind, machine, raw.started, samples, failures)
 
 
@@ -255,27 +256,58 @@ def _part(raw: msgspec.Raw, kind: type[T], where: str) -> T:
 
 def _sample(text: str, raw: msgspec.Raw, kind: type[Sample] | type[Report], where: str) -> Sample | Report:
     where = f"{where}: {text}"
-    try:
-        quantity = parse_key(text).quantity
-    except ValueError as error:
-        raise ResultsError(f"{where}: not a key: {error}. Rename it.") from None
+    quantity = check_key(text, where).quantity
     sample = _part(raw, kind, where)
     check(sample, quantity, where)
     return sample
+
+
+def _failure(text: str, raw: msgspec.Raw, where: str) -> Failure:
+    check_key(text, where)
+    return _part(raw, Failure, where)
+
+
+def check_key(text: str, where: str) -> Key:
+    """Read a key, or refuse what is none."""
+    try:
+        return parse_key(text)
+    except ValueError as error:
+        raise ResultsError(f"{where}: not a key: {error}. Rename it.") from None
+
+
+def check_id(run_id: str, where: str) -> None:
+    """Refuse what cannot be a run's name."""
+    if not _ID.fullmatch(run_id):
+        raise ResultsError(f"{where}: an id is 1 to 40 lower-case letters, digits and hyphens. Rename it.")
 
 
 def check(sample: Sample | Report, quantity: str, where: str) -> None:
     """Refuse a sample whose unit does not fit `quantity`, that is empty, or holds a number that is not finite."""
     fitting = UNITS_OF.get(quantity, UNITS)
     if sample.unit not in fitting:
-        raise ResultsError(f"{where}: unit {sample.unit!r} does not fit; {quantity} is given in {' or '.join(fitting)}. Correct the unit.")
+        cure = f"Correct the unit: {quantity} is given in {' or '.join(fitting)}."
+        raise ResultsError(f"{where}: unit {sample.unit!r} does not fit. {cure}")
+    if isinstance(sample, Sample):
+        _check_time(sample.at, f"{where}: at")
+    for name, value in sample.config.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ResultsError(f"{where}: config {name} is not a finite number. Remove the entry, or measure again.")
     numbers = sample.values if isinstance(sample, Sample) else [sample.median, *sample.interval]
     if not numbers:
         raise ResultsError(f"{where}: no values. Remove the entry, or measure again.")
     if not all(math.isfinite(number) for number in numbers):
         raise ResultsError(f"{where}: a value is not a finite number. Remove the entry, or measure again.")
+    if quantity in UNITS_OF and min(numbers) <= 0:
+        raise ResultsError(f"{where}: a value is not above zero. Remove the entry, or measure again.")
     if isinstance(sample, Report) and not sample.interval[0] <= sample.median <= sample.interval[1]:
         raise ResultsError(f"{where}: the median lies outside low and high. Correct them.")
+
+
+def _check_time(text: str, where: str) -> None:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise ResultsError(f"{where}: {text!r} is not a date. Write it like 2026-11-29T13:45:00Z.") from None
 
 
 def dump(results: Results) -> str:
@@ -298,24 +330,62 @@ def _natural(text: str) -> list[tuple[int, float, str]]:
 
 
 def save(results: Results, path: Path) -> None:
-    """Write the whole file or nothing: a temporary file beside it, synced, then renamed over it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Write the whole file or nothing: a temporary file beside it, synced, then renamed over it.
+
+    Raises ResultsError where the disk is full or the place cannot be written; the old file then stands as it was.
+    """
+    data = dump(results).encode()
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(dump(results))
+        _write(data, path)
+    except OSError as error:
+        cure = "Make room or choose another place with --results, then run again: what was saved before is kept."
+        raise ResultsError(f"{path.name}: cannot be saved ({error.strerror}). {cure}") from None
+
+
+def _write(data: bytes, path: Path) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        temporary.chmod(0o644)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
 def edit(path: Path, timeout_s: float = 60) -> Iterator[Results]:
     """Read, change and save a results file as its only writer; saved only if the block ends without an error."""
-    with filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=timeout_s):
+    with _only_writer(path, timeout_s):
         results = load(path) if path.exists() else Results([])
         yield results
         save(results, path)
+
+
+@contextmanager
+def _only_writer(path: Path, timeout_s: float) -> Iterator[None]:
+    lock = filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=timeout_s)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        cure = "Wait for the other measurement to end, then run again."
+        raise ResultsError(f"{path.name}: another process has been writing for {timeout_s:g} s. {cure}") from None
+    except OSError as error:
+        cure = "Make room or choose another place with --results."
+        raise ResultsError(f"{path.name}: cannot be locked ({error.strerror}). {cure}") from None
+    try:
+        _sweep(path)
+        yield
+    finally:
+        lock.release()
+
+
+def _sweep(path: Path) -> None:
+    """Remove what a writer that was killed left behind: with the lock held nobody else is writing."""
+    for entry in path.parent.iterdir():
+        if entry.name.startswith(f".{path.name}.") and entry.name.endswith(_UNFINISHED):
+            entry.unlink(missing_ok=True)

@@ -1,0 +1,125 @@
+"""The command line: render the pages, check them against the data, print facts and claims."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from measure.results import Results, ResultsError, load
+from templates import claims
+from templates.facts.edition import Edition, editions
+from templates.labels import LabelError
+from templates.render import RenderError, pages
+from templates.truth import Claim
+from templates.voice import Voice
+from templates.write import differences, write
+
+ROOT = Path(__file__).parent.parent
+
+app = typer.Typer(add_completion=False, no_args_is_help=False, pretty_exceptions_enable=False, help=__doc__)
+
+ResultsFile = Annotated[Path, typer.Option("--results", help="The results file.")]
+
+
+@app.callback(invoke_without_command=True)
+def render(
+    context: typer.Context,
+    results: ResultsFile = ROOT / "results.json",
+    out: Annotated[Path, typer.Option("--out", help="Where the pages are.")] = ROOT / "docs",
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if a page is stale.")
+    ] = False,
+) -> None:
+    """Render every page from the results file."""
+    if context.invoked_subcommand:
+        return
+    files = pages(_load(results))
+    if check:
+        _check(files, out)
+        return
+    changed = write(files, out)
+    for path in changed:
+        print(f"changed {path}")
+    print(f"{len(files)} files rendered, {len(changed)} changed")
+
+
+@app.command()
+def facts(
+    edition: Annotated[str, typer.Option("--edition", help="Whose facts.")],
+    results: ResultsFile = ROOT / "results.json",
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, with formulas and inputs.")] = False,
+) -> None:
+    """Print every fact and claim of an edition."""
+    told = {each.id: each for each in editions(_load(results))}
+    if edition not in told:
+        _fail(f"there is no edition {edition!r}; there are {', '.join(told)}. Choose one of them.")
+    described = _described(told[edition])
+    if as_json:
+        print(json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    for name, fact in described["facts"].items():
+        print(f"{name}: {fact['text']}")
+    for name, claim in described["claims"].items():
+        print(f"claim {name}: {claim['outcome']}")
+
+
+def _described(edition: Edition) -> dict[str, Any]:
+    voice = Voice("en", receipts="")
+    return {
+        "edition": edition.id,
+        "facts": {name: voice.described(fact) for name, fact in edition.facts.items()},
+        "claims": {name: _claim(claim, voice) for name, claim in claims.judge(edition).items()},
+    }
+
+
+def _claim(claim: Claim, voice: Voice) -> dict[str, Any]:
+    undecided = not (claim.holds or claim.refuted)
+    return {
+        "outcome": claim.outcome.value,
+        "statement": voice.labels.get("claim", claim.name),
+        "reason": voice.why(claim) if undecided else None,
+        "counted": claim.truth.counted,
+        "total": claim.truth.total,
+        "comparisons": [
+            f"{made.left.name or 'value'} {voice.value(made.left)} {made.symbol} {voice.value(made.right)}: {made.outcome}"
+            for made in claim.truth.comparisons
+        ],
+    }
+
+
+def _check(files: dict[str, str], out: Path) -> None:
+    lines = list(differences(files, out))
+    if lines:
+        print("\n".join(lines))
+        _fail("the pages are not what the data say. Run `python -m templates` and commit the pages.")
+    print(f"{len(files)} files are what the data say")
+
+
+def _load(path: Path) -> Results:
+    results = load(path)
+    for edition in editions(results):
+        for run_id, text in edition.unused_samples():
+            print(f"{path.name}: run {run_id!r}: {text}: nothing uses this sample", file=sys.stderr)
+    return results
+
+
+def _fail(message: str) -> None:
+    print(message, file=sys.stderr)
+    raise typer.Exit(1)
+
+
+def main() -> None:
+    """Run the command line; an error of the data or a template is one line and exit code 1."""
+    try:
+        app()
+    except (ResultsError, RenderError, LabelError) as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+"""Charts: an edition's facts as Plotly figures, built once and their texts put into each language afterwards.
+
+Colours are roles ("var:--chart-1") that the page resolves in its palette. Missing points are left out, never drawn as 0.
+A text to translate stands in a figure as `@name`, an entry of labels.toml [chart].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+
+from templates.facts.edition import Edition
+from templates.facts.language_model import LanguageModel
+from templates.quantity import Quantity
+from templates.voice import Voice
+
+COLOURS = [f"var:--chart-{n}" for n in range(1, 7)]
+IDEAL, LIMIT, GRID, TEXT = "var:--chart-ideal", "var:--chart-limit", "var:--chart-grid", "var:--chart-text"
+SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x"]
+DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
+
+
+class Chart(NamedTuple):
+    """A figure, and the facts it draws: rows of label, x and y for the table beside it."""
+
+    figure: dict[str, Any]
+    head: tuple[str, str, str]
+    rows: list[tuple[str, Quantity, Quantity]]
+
+
+def charts(edition: Edition) -> dict[str, Chart]:
+    """All charts of an edition that have at least one point."""
+    made = {name: build(edition) for name, build in _BUILDERS.items()}
+    return {name: chart for name, chart in made.items() if chart.rows}
+
+
+def translated(figure: Any, voice: Voice) -> Any:
+    """The figure with every `@name` said in the voice's language and every `subject` by its title."""
+    if isinstance(figure, dict):
+        return {name: translated(part, voice) for name, part in figure.items()}
+    if isinstance(figure, list):
+        return [translated(part, voice) for part in figure]
+    if isinstance(figure, str):
+        return _said(figure, voice)
+    return figure
+
+
+def _said(text: str, voice: Voice) -> str:
+    if text.startswith("@model:"):
+        subject, _, label = text.removeprefix("@model:").partition("|")
+        title = voice.model(subject).unescape()
+        return f"{title}{voice.comma}{voice.labels.get('chart', label)}" if label else title
+    return voice.labels.get("chart", text[1:]) if text.startswith("@") else text
+
+
+def _figure(traces: list[Any], x: dict[str, Any], y: dict[str, Any], shapes: list[dict[str, Any]]) -> dict[str, Any]:
+    axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
+    layout = go.Layout(
+        xaxis={**axis, **x},
+        yaxis={**axis, **y},
+        shapes=shapes,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
+        margin={"l": 56, "r": 16, "t": 16, "b": 48},
+        hovermode="closest",
+    )
+    built: dict[str, Any] = go.Figure(data=traces, layout=layout).to_plotly_json()
+    built["layout"].pop("template", None)
+    built["layout"].update(font={"color": TEXT}, paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)")
+    coloured: dict[str, Any] = _coloured(built)
+    return coloured
+
+
+def _coloured(part: Any) -> Any:
+    """Put colour roles in place of the numbers that stand for them while Plotly checks the figure."""
+    if isinstance(part, dict):
+        return {name: _coloured(value) for name, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_coloured(value) for value in part]
+    return _ROLES.get(part, part) if isinstance(part, str) else part
+
+
+# Plotly refuses a colour it does not know, so roles travel through its checks as colours that nothing else uses.
+_ROLES = {f"#0000{n:02x}": role for n, role in enumerate([*COLOURS, IDEAL, LIMIT, GRID, TEXT], start=1)}
+_STAND_IN = {role: colour for colour, role in _ROLES.items()}
+COLOURS = [_STAND_IN[role] for role in COLOURS]
+IDEAL, LIMIT, GRID = _STAND_IN[IDEAL], _STAND_IN[LIMIT], _STAND_IN[GRID]
+
+
+def _points(
+    name: str, points: list[tuple[Quantity, Quantity]], index: int, *, lines: bool = True, **more: Any
+) -> go.Scatter:
+    """A series of facts against facts, with the interval of y as error bars where there is one."""
+    above = [_gap(y.high, y.value) for _, y in points]
+    below = [_gap(y.value, y.low) for _, y in points]
+    return go.Scatter(
+        name=name,
+        x=[_short(x.value) for x, _ in points],
+        y=[_short(y.value) for _, y in points],
+        mode="lines+markers" if lines else "markers",
+        line={"color": COLOURS[index % 6], "dash": DASHES[index % 6]},
+        marker={"color": COLOURS[index % 6], "symbol": SYMBOLS[index % 6], "size": 9},
+        error_y={"type": "data", "array": above, "arrayminus": below, "visible": any(above + below)},
+        **more,
+    )
+
+
+def _gap(high: float | None, low: float | None) -> float:
+    return 0.0 if high is None or low is None or not math.isfinite(high - low) else _short(high - low)
+
+
+def _short(value: float | None) -> float:
+    """Six figures: more cannot be seen, and noise of the last digits would change the file."""
+    return float(f"{value:.6g}") if value is not None else math.nan
+
+
+def _line(name: str, x: list[float], y: list[float], colour: str) -> go.Scatter:
+    plain = [_short(value) for value in x], [_short(value) for value in y]
+    return go.Scatter(
+        name=name, x=plain[0], y=plain[1], mode="lines", line={"color": colour, "dash": "dash"}, hoverinfo="name"
+    )
+
+
+def _rule(y: float, colour: str) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": y,
+        "y1": y,
+        "line": {"color": colour, "dash": "dash"},
+    }
+
+
+def _models(edition: Edition) -> list[LanguageModel]:
+    return list(dict.fromkeys([edition.focus, *edition.models]))
+
+
+def _share(edition: Edition) -> Chart:
+    models = [model for model in _models(edition) if model.share.measured]
+    shares = [_short(model.share.value) for model in models]
+    errors = [_gap(model.share.high, model.share.value) for model in models]
+    minus = [_gap(model.share.value, model.share.low) for model in models]
+    bars = go.Bar(
+        x=[f"@model:{model.subject}" for model in models],
+        y=shares,
+        marker={"color": COLOURS[0]},
+        text=[f"{share:.0f}%" for share in shares],
+        error_y={"type": "data", "array": errors, "arrayminus": minus, "visible": any(errors + minus)},
+        showlegend=False,
+    )
+    near = edition.thresholds.near.value or 0
+    shapes = [_rule(100, LIMIT), _rule(near, IDEAL)]
+    marks = [_line("@whole", [], [], LIMIT), _line("@near", [], [], IDEAL)]
+    figure = _figure([bars, *marks], {"title": "@model"}, {"title": "@share_axis", "range": [0, 112]}, shapes)
+    rows = [(f"@model:{model.subject}", model.weights, model.share) for model in models]
+    return Chart(figure, ("@model", "weights", "share"), rows)
+
+
+def _batch(edition: Edition) -> Chart:
+    traces: list[Any] = []
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    for index, model in enumerate(edition.models):
+        batches = model.timed_batches
+        if not batches:
+            continue
+        name = f"@model:{model.subject}"
+        traces.append(_points(name, [(batch.at_once, batch.rate) for batch in batches], index))
+        rows += [(name, batch.at_once, batch.rate) for batch in batches]
+    traces += list(_batch_limits(edition, rows))
+    x = {"title": "@requests_axis", "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    return Chart(_figure(traces, x, {"title": "@total_axis", "type": "log"}, []), ("@model", "at_once", "rate"), rows)
+
+
+def _batch_limits(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) -> Iterator[go.Scatter]:
+    """The ideal line from each model's single request, and the compute ceiling of each model whose arithmetic is known."""
+    most = max((row[1].value or 1 for row in rows), default=1)
+    ideal_x, ideal_y = [], []
+    limit_x, limit_y = [], []
+    for model in edition.models:
+        if model.rate.value is not None:
+            ideal_x += [1, most, math.nan]
+            ideal_y += [model.rate.value, model.rate.value * most, math.nan]
+        work = model.parameters_without_embeddings.value
+        if work and model.compute.value is not None:
+            rate = model.compute.to("TFLOPS").value or 0.0
+            limit_x += [1, most, math.nan]
+            limit_y += [rate * 1e12 / (2 * work)] * 2 + [math.nan]
+    if ideal_x:
+        yield _broken("@ideal", ideal_x, ideal_y, IDEAL)
+    if limit_x:
+        yield _broken("@compute_limit", limit_x, limit_y, LIMIT)
+
+
+def _broken(name: str, x: list[float], y: list[float], colour: str) -> go.Scatter:
+    """A line with gaps where a value is not a number."""
+    gaps = [[None if math.isnan(value) else _short(value) for value in axis] for axis in (x, y)]
+    line = {"color": colour, "dash": "dash", "width": 1.5}
+    return go.Scatter(name=name, x=gaps[0], y=gaps[1], mode="lines", line=line, hoverinfo="name")
+
+
+def _prefill(edition: Edition) -> Chart:
+    traces: list[Any] = []
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    ceilings_x: list[float] = []
+    ceilings_y: list[float] = []
+    for index, model in enumerate(_models(edition)):
+        prompts = [prompt for prompt in model.prompts if prompt.rate.measured]
+        if not prompts:
+            continue
+        name = f"@model:{model.subject}"
+        traces.append(_points(name, [(prompt.length, prompt.rate) for prompt in prompts], index))
+        rows += [(name, prompt.length, prompt.rate) for prompt in prompts]
+        work, compute = model.parameters_without_embeddings.value, model.compute
+        if work and compute.value is not None:
+            ceilings_x += [prompts[0].tokens, prompts[-1].tokens, math.nan]
+            ceilings_y += [(compute.to("TFLOPS").value or 0.0) * 1e12 / (2 * work)] * 2 + [math.nan]
+    if ceilings_x:
+        traces.append(_broken("@compute_limit", ceilings_x, ceilings_y, LIMIT))
+    x = {"title": "@length_axis", "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    return Chart(
+        _figure(traces, x, {"title": "@rate_axis", "rangemode": "tozero"}, []), ("@model", "length", "rate"), rows
+    )
+
+
+def _roofline(edition: Edition) -> Chart:
+    traces: list[Any] = []
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    for index, model in enumerate(edition.models):
+        decode = [(b.intensity, b.compute) for b in model.timed_batches if b.intensity.measured and b.compute.measured]
+        prefill = [(p.intensity, p.compute) for p in model.prompts if p.intensity.measured and p.compute.measured]
+        for label, points in (("decode", decode), ("prompts", prefill)):
+            if points:
+                name = f"@model:{model.subject}|{label}"
+                traces.append(_points(name, points, index * 2 + (label == "prompts"), lines=False))
+                rows += [(name, x, y) for x, y in points]
+    return Chart(
+        _figure(
+            [*traces, *_roof(edition, rows)],
+            {"title": "@intensity_axis", "type": "log"},
+            {"title": "@compute_axis", "type": "log"},
+            [],
+        ),
+        ("@model", "intensity", "compute"),
+        rows,
+    )
+
+
+def _roof(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) -> Iterator[go.Scatter]:
+    """The two ceilings: bandwidth times intensity up to the ridge, arithmetic beyond."""
+    bandwidth, compute = edition.direct.bandwidth.value, edition.direct.compute_ceiling.value
+    if not rows or bandwidth is None or compute is None:
+        return
+    ridge = compute * 1000 / bandwidth
+    first = min(row[1].value or ridge for row in rows) / 2
+    last = max([ridge, *(row[1].value or ridge for row in rows)]) * 2
+    yield _line("@memory_limit", [first, ridge], [first * bandwidth / 1000, compute], IDEAL)
+    yield _line("@compute_limit", [ridge, last], [compute, compute], LIMIT)
+
+
+_BUILDERS: dict[str, Callable[[Edition], Chart]] = {
+    "share": _share,
+    "batch": _batch,
+    "prefill": _prefill,
+    "roofline": _roofline,
+}

@@ -1,0 +1,208 @@
+"""The conclusions of the article, as predicates over an edition's facts.
+
+Each word that judges (near, much, most) is a threshold of thresholds.toml. A page has a sentence for each outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from templates.facts.constants import NO_TIME, ONE
+from templates.facts.edition import Edition
+from templates.facts.language_model import Prompt
+from templates.truth import Claim, Truth, above, at_least, at_most, below, every
+
+CLAIMS: dict[str, Callable[[Edition], Truth]] = {}
+
+
+def claim(predicate: Callable[[Edition], Truth]) -> Callable[[Edition], Truth]:
+    """Register a predicate under its own name."""
+    CLAIMS[predicate.__name__] = predicate
+    return predicate
+
+
+# One request: the memory
+
+
+@claim
+def focus_near_bandwidth(e: Edition) -> Truth:
+    """The worked example decodes near the memory's bandwidth."""
+    return at_least(e.focus.share, e.thresholds.near)
+
+
+@claim
+def models_near_bandwidth(e: Edition) -> Truth:
+    """All models of the direct check decode near the memory's bandwidth."""
+    return every((at_least(model.share, e.thresholds.near) for model in e.models), e.overall.path)
+
+
+@claim
+def within_ceiling(e: Edition) -> Truth:
+    """No model decodes faster than the memory can deliver its weights."""
+    models = list(dict.fromkeys([e.focus, *e.models]))
+    return every((at_most(model.share, e.thresholds.whole) for model in models), e.overall.path)
+
+
+@claim
+def speed_follows_bytes(e: Edition) -> Truth:
+    """Of any two models, the one with fewer bytes to read is the faster one."""
+    ordered = sorted((m for m in e.models if m.weights.measured), key=lambda m: m.weights.value or 0.0)
+    return every((above(small.rate, large.rate) for small, large in pairwise(ordered)), e.overall.path)
+
+
+@claim
+def products_gather(e: Edition) -> Truth:
+    """Weights times speed comes out nearly the same for all models. One model alone gathers with nothing."""
+    several = [model for model in e.models if model.traffic.measured][1:]
+    return every((at_most(e.overall.traffic_ratio, e.thresholds.gathered) for _ in several[:1]), e.overall.path)
+
+
+@claim
+def datasheet_reached(e: Edition) -> Truth:
+    """The measured bandwidth is close to the datasheet's."""
+    return at_least(e.focus.machine.datasheet_share, e.thresholds.datasheet)
+
+
+@claim
+def time_beyond_reading(e: Edition) -> Truth:
+    """Every model spends time on a token beyond reading its weights."""
+    return every((above(model.extra_time, NO_TIME) for model in e.models), e.overall.path)
+
+
+@claim
+def focus_below_models(e: Edition) -> Truth:
+    """The worked example reaches a smaller share than every model of the direct check."""
+    return every((below(e.focus.share, model.share) for model in e.models if model is not e.focus), e.overall.path)
+
+
+# Precision
+
+
+@claim
+def fewer_bytes_pay(e: Edition) -> Truth:
+    """The narrower format is faster."""
+    return every((at_least(pair.gain, e.thresholds.pays) for pair in e.pairs), f"{e.id}.pairs")
+
+
+@claim
+def gain_below_calculation(e: Edition) -> Truth:
+    """The narrower format gains less than its bytes promise."""
+    return every((below(pair.gain, pair.weights_ratio) for pair in e.pairs), f"{e.id}.pairs")
+
+
+@claim
+def sixteen_bit_fits(e: Edition) -> Truth:
+    """The worked example would fit the machine's memory in 16 bits."""
+    return at_most(e.focus.sixteen_bit_weights, e.focus.machine.memory)
+
+
+@claim
+def parameters_fit_file(e: Edition) -> Truth:
+    """The parameter count that is told fits the size of the weights in their format."""
+    return at_most(e.focus.sixteen_bit_ratio, e.focus.format_ratio * e.thresholds.whole)
+
+
+# Tokens that nobody hears
+
+
+@claim
+def silence_as_calculated(e: Edition) -> Truth:
+    """An answer of nothing but thinking took the time that its tokens take."""
+    ratio = e.focus.silence_timed / e.focus.silence
+    return at_most(ratio, ONE + e.thresholds.agrees) & at_least(ratio, ONE - e.thresholds.agrees)
+
+
+# Requests at once
+
+
+@claim
+def read_is_shared(e: Edition) -> Truth:
+    """With the most requests timed, the total comes near as many times one request."""
+    widest = (model.widest for model in e.models)
+    return every((at_least(batch.efficiency, e.thresholds.shared) for batch in widest), e.overall.path)
+
+
+@claim
+def arithmetic_idle(e: Edition) -> Truth:
+    """With the most requests timed, arithmetic is still mostly idle."""
+    widest = (model.widest for model in e.models)
+    return every((below(batch.compute_share, e.thresholds.idle) for batch in widest), e.overall.path)
+
+
+@claim
+def crossover_reached(e: Edition) -> Truth:
+    """Every model was timed with at least as many requests as its calculated crossover to arithmetic."""
+    return every((at_least(m.widest.at_once, m.crossover) for m in e.models), e.overall.path)
+
+
+@claim
+def arithmetic_takes_over(e: Edition) -> Truth:
+    """With KV reads counted, one more request costs more arithmetic than reading, so that a crossover exists."""
+    return every((above(m.compute_per_request, m.kv_per_request) for m in e.models), e.overall.path)
+
+
+@claim
+def kv_outweighs_weights(e: Edition) -> Truth:
+    """With the most requests timed, keys and values are more bytes than the weights."""
+    return every((above(m.widest.kv_over_weights, ONE) for m in e.models), e.overall.path)
+
+
+# Prefill
+
+
+@claim
+def focus_prefill_faster(e: Edition) -> Truth:
+    """The worked example takes in a prompt much faster than it decodes."""
+    return at_least(e.focus.prefill_over_decode, e.thresholds.multiple)
+
+
+@claim
+def prefill_faster(e: Edition) -> Truth:
+    """Every model takes in a prompt much faster than it decodes."""
+    return every((at_least(m.prefill_over_decode, e.thresholds.multiple) for m in e.models), e.overall.path)
+
+
+@claim
+def prefill_flat(e: Edition) -> Truth:
+    """From the length of a long prompt on, the rate is constant."""
+    return every((at_least(p.of_best, e.thresholds.flat) for p in _long_prompts(e)), e.overall.path)
+
+
+@claim
+def prefill_compute_bound(e: Edition) -> Truth:
+    """At its best length, prefill uses most of the arithmetic that a plain matrix product reaches."""
+    return every((at_least(m.prefill_compute_share, e.thresholds.computing) for m in e.models), e.overall.path)
+
+
+@claim
+def short_prompt_slower(e: Edition) -> Truth:
+    """The shortest prompt is taken in more slowly, token for token, than the best length."""
+    return every((above(m.short_prompt_loss, e.thresholds.shorter) for m in e.models), e.overall.path)
+
+
+@claim
+def repeated_prompt_impossible(e: Edition) -> Truth:
+    """The repeated prompt came out above what the machine can compute."""
+    return every((above(m.repeated.over_limit, ONE) for m in e.models), f"{e.id}.repeated")
+
+
+# Speech, as far as the first section tells of it
+
+
+@claim
+def chunk_is_frames(e: Edition) -> Truth:
+    """The chunk is (right context + 1) frames, for every setting of the model card."""
+    chunks = e.recognition.chunks
+    pairs = (at_most(c.length, c.card_length) & at_least(c.length, c.card_length) for c in chunks)
+    return every(pairs, e.recognition.path)
+
+
+def _long_prompts(e: Edition) -> list[Prompt]:
+    prompts = [prompt for model in e.models for prompt in model.prompts]
+    return [prompt for prompt in prompts if prompt.tokens >= (e.thresholds.long.value or 0)]
+
+
+def judge(edition: Edition) -> dict[str, Claim]:
+    """All claims of an edition, by name."""
+    return {name: Claim(name, predicate(edition)) for name, predicate in CLAIMS.items()}

@@ -1,0 +1,1 @@
+"""Facts: every number of an edition, as plain arithmetic over samples."""

@@ -1,0 +1,259 @@
+"""An edition: the groups of facts that one article page is told from."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from measure.results import Results, Run
+from templates.facts.group import Group, fact
+from templates.facts.language_model import Halved, LanguageModel
+from templates.facts.machine import MachineFacts
+from templates.facts.recognition import Recognition
+from templates.facts.samples import Samples
+from templates.facts.synthesis import Magpie, SynthesisPair, VoxCPM
+from templates.quantity import Digits, Quantity, best, constant, least
+
+HERE = Path(__file__).parent.parent
+DEFAULT_MODEL = ("decode_transformers", "qwen3-0.6b-bf16")
+"""The model that stands, unmeasured, where a run holds none."""
+
+
+class Overall(Group):
+    """Ranges over all models of an edition; members that are unmeasured are left out and named in the receipt."""
+
+    heading = "overall"
+
+    def __init__(self, edition: str, models: list[LanguageModel], pairs: list[Halved]) -> None:
+        super().__init__(f"{edition}.models")
+        self.models, self.pairs = models, pairs
+
+    def _least(self, name: str, spelled: str) -> Quantity:
+        return least([getattr(model, name) for model in self.models], spelled, f"{self.path}.{name}")
+
+    def _best(self, name: str, spelled: str) -> Quantity:
+        return best([getattr(model, name) for model in self.models], spelled, f"{self.path}.{name}")
+
+    @fact("1", decimals=0)
+    def count(self) -> Quantity:
+        return constant(len([m for m in self.models if m.rate.measured]), "1", "models_measured")
+
+    @fact("%", decimals=0)
+    def share_low(self) -> Quantity:
+        return self._least("share", "%")
+
+    @fact("%", decimals=0)
+    def share_high(self) -> Quantity:
+        return self._best("share", "%")
+
+    @fact("GB/s")
+    def traffic_low(self) -> Quantity:
+        return self._least("traffic", "GB/s")
+
+    @fact("GB/s")
+    def traffic_high(self) -> Quantity:
+        return self._best("traffic", "GB/s")
+
+    @fact("times", significant=3)
+    def traffic_ratio(self) -> Quantity:
+        return self.traffic_high / self.traffic_low
+
+    @fact("ms", decimals=1)
+    def extra_time_low(self) -> Quantity:
+        return self._least("extra_time", "ms")
+
+    @fact("ms", decimals=1)
+    def extra_time_high(self) -> Quantity:
+        return self._best("extra_time", "ms")
+
+    @fact("%", decimals=0)
+    def short_prompt_loss_low(self) -> Quantity:
+        return self._least("short_prompt_loss", "%")
+
+    @fact("%", decimals=0)
+    def short_prompt_loss_high(self) -> Quantity:
+        return self._best("short_prompt_loss", "%")
+
+    @fact("times")
+    def prefill_over_decode_low(self) -> Quantity:
+        return self._least("prefill_over_decode", "1")
+
+    @fact("times")
+    def prefill_over_decode_high(self) -> Quantity:
+        return self._best("prefill_over_decode", "1")
+
+    @fact("%", decimals=0)
+    def prefill_compute_share_low(self) -> Quantity:
+        return self._least("prefill_compute_share", "%")
+
+    @fact("%", decimals=0)
+    def prefill_compute_share_high(self) -> Quantity:
+        return self._best("prefill_compute_share", "%")
+
+    @fact("req", decimals=0)
+    def requests(self) -> Quantity:
+        """The most requests at once that any model was timed with."""
+        return best([model.widest.at_once for model in self.models], "req", f"{self.path}.requests")
+
+    @fact("times")
+    def gain_low(self) -> Quantity:
+        return least([model.widest.gain for model in self.models], "1", f"{self.path}.gain")
+
+    @fact("times")
+    def gain_high(self) -> Quantity:
+        return best([model.widest.gain for model in self.models], "1", f"{self.path}.gain")
+
+    @fact("%", decimals=0)
+    def slowdown_low(self) -> Quantity:
+        return least([model.widest.slowdown for model in self.models], "%", f"{self.path}.slowdown")
+
+    @fact("%", decimals=0)
+    def slowdown_high(self) -> Quantity:
+        return best([model.widest.slowdown for model in self.models], "%", f"{self.path}.slowdown")
+
+    @fact("%", decimals=0)
+    def compute_share_high(self) -> Quantity:
+        return best([model.widest.compute_share for model in self.models], "%", f"{self.path}.compute_share")
+
+    @fact("%", decimals=0)
+    def kv_over_weights_high(self) -> Quantity:
+        return best([model.widest.kv_over_weights for model in self.models], "%", f"{self.path}.kv_over_weights")
+
+    @fact("req", decimals=0)
+    def crossover_low(self) -> Quantity:
+        return self._least("crossover", "req")
+
+    @fact("req", decimals=0)
+    def crossover_high(self) -> Quantity:
+        return self._best("crossover", "req")
+
+
+class Edition:
+    """Everything that one article page says is asked of this object."""
+
+    def __init__(self, edition: str, told: dict[str, Any], results: Results) -> None:
+        self.id = edition
+        self.article = str(told.get("article", ""))
+        """Date of the article that the edition retells."""
+        self.results = results
+        self._samples: dict[str, Samples] = {}
+        if named := told.get("focus"):
+            self.samples(named["run"])
+        self.direct = MachineFacts(self.samples(told["models"]))
+        self.models = [self._model(self.direct, *subject) for subject in self.direct.samples.subjects("rate")]
+        self.focus = self._focus(told)
+        self.batch_sizes = sorted({batch.requests for model in self.models for batch in model.timed_batches})
+        self.prefilled = [model for model in self.models if model.prompts]
+        """Models whose prompts were timed."""
+        self.prompt_lengths = sorted({prompt.tokens for model in self.prefilled for prompt in model.prompts})
+        self._fill()
+        self.pairs = list(_pairs(self.models))
+        self.overall = Overall(edition, self.models, self.pairs)
+        self.voxcpm = VoxCPM(self.samples(told["voxcpm"]))
+        self.magpie = Magpie(self.samples(told["magpie"]))
+        self.synthesis = SynthesisPair(f"{edition}.synthesis", self.voxcpm, self.magpie)
+        self.recognition = Recognition(self.samples(told["recognition"]))
+        self.thresholds = Thresholds()
+
+    def samples(self, run_id: str) -> Samples:
+        if run_id not in self._samples:
+            self._samples[run_id] = Samples(run_id, self.results.run(run_id))
+        return self._samples[run_id]
+
+    def _fill(self) -> None:
+        """Give every model the rows that the tables have, so that a gap has a receipt of its own."""
+        for model in self.models:
+            for requests in self.batch_sizes:
+                model.batch(requests)
+        for model in self.prefilled:
+            for tokens in self.prompt_lengths:
+                model.prompt(tokens)
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs that are there, in the order they are told."""
+        return [samples.run for samples in self._samples.values() if samples.run]
+
+    @property
+    def versions(self) -> list[str]:
+        """Software that the samples were made with, each once."""
+        samples = (sample for run in self.runs for sample in run.samples.values())
+        return list(
+            dict.fromkeys(f"{name} {version}" for sample in samples for name, version in sample.versions.items())
+        )
+
+    @property
+    def groups(self) -> list[Group]:
+        machines = list(dict.fromkeys([self.focus.machine, self.direct]))
+        models = list(dict.fromkeys([self.focus, *self.models]))
+        speech: list[Group] = [self.voxcpm, self.magpie, self.synthesis, self.recognition]
+        return [*machines, *models, *self.pairs, self.overall, *speech, self.thresholds]
+
+    @cached_property
+    def facts(self) -> dict[str, Quantity]:
+        return {quantity.name: quantity for group in self.groups for quantity in group.facts()}
+
+    def unused_samples(self) -> Iterator[tuple[str, str]]:
+        """Samples of the edition's runs that no fact asked for, as run and key."""
+        _ = self.facts  # facts ask for samples when they are made
+        for samples in self._samples.values():
+            for text in samples.run.samples if samples.run else ():
+                if text not in samples.used:
+                    yield samples.run_id, text
+
+    def _model(self, machine: MachineFacts, measurement: str, subject: str) -> LanguageModel:
+        return LanguageModel(machine.samples, machine, measurement, subject)
+
+    def _focus(self, told: dict[str, Any]) -> LanguageModel:
+        """The worked example: the one that editions.toml names, else the model with the most bytes to read."""
+        if named := told.get("focus"):
+            machine = MachineFacts(self.samples(named["run"]))
+            return self._model(machine, *named["model"].split("/"))
+        if self.models:
+            return max(self.models, key=lambda model: model.weights.value or 0.0)
+        return self._model(self.direct, *DEFAULT_MODEL)
+
+
+class Thresholds(Group):
+    """What the words of claims mean, as facts, so that a page can print them."""
+
+    heading = "thresholds"
+
+    def __init__(self) -> None:
+        super().__init__("threshold")
+        for name, entry in _read("thresholds.toml").items():
+            made = constant(entry["value"] * (100 if entry["unit"] == "%" else 1), entry["unit"], f"threshold.{name}")
+            self._facts[name] = made.named(f"threshold.{name}", entry["unit"], Digits(None, None))
+
+    def __getattr__(self, name: str) -> Quantity:
+        try:
+            return self.__dict__["_facts"][name]  # type: ignore[no-any-return]
+        except KeyError:
+            raise AttributeError(f"thresholds.toml has no threshold {name!r}") from None
+
+    def own_facts(self) -> Iterator[Quantity]:
+        return iter(self._facts.values())
+
+
+def editions(results: Results) -> list[Edition]:
+    """All editions of editions.toml; an optional one only where its run exists."""
+    told = _read("editions.toml").items()
+    kept = [(name, entry) for name, entry in told if not entry.get("optional") or results.run(entry["models"])]
+    return [Edition(name, entry, results) for name, entry in kept]
+
+
+def _pairs(models: list[LanguageModel]) -> Iterator[Halved]:
+    """The same model on the same engine in 16 bits and in fewer."""
+    for wide in models:
+        for narrow in models:
+            same = (wide.model, wide.measurement) == (narrow.model, narrow.measurement)
+            if same and wide.precision in ("bf16", "fp16") and narrow.precision not in ("bf16", "fp16", "fp32"):
+                yield Halved(wide, narrow)
+
+
+def _read(name: str) -> dict[str, Any]:
+    with (HERE / name).open("rb") as file:
+        return tomllib.load(file)

@@ -1,0 +1,472 @@
+"""Facts about one language model on one engine and machine: decoding, requests at once, prefill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from measure import models
+from measure.results import Key, key
+from templates.facts.constants import (
+    BYTES_PER_PARAMETER,
+    ONE,
+    OPERATIONS,
+    REQUEST,
+    SIXTEEN_BIT,
+    TOKEN,
+    TOKEN_PER_REQUEST,
+)
+from templates.facts.group import Group, fact
+from templates.facts.machine import MachineFacts
+from templates.facts.samples import Samples
+from templates.quantity import Constant, Kind, Quantity, best, constant, missing
+
+M = TypeVar("M")
+
+THINKING_TOKENS = 80
+"""The length of the answer that the source article timed while the model did nothing but think."""
+
+
+class LanguageModel(Group):
+    """One model in one precision, decoded by one engine."""
+
+    heading = "model"
+
+    def __init__(self, samples: Samples, machine: MachineFacts, measurement: str, subject: str) -> None:
+        self.engine = measurement.removeprefix("decode_")
+        super().__init__(f"{samples.run_id}.{self.engine}.{subject}", model=subject, engine=self.engine)
+        self.samples, self.machine, self.measurement, self.subject = samples, machine, measurement, subject
+        self.model, _, self.precision = subject.rpartition("-")
+        counts = samples.numbers(measurement, subject, ("rate", "first_token"), "requests")
+        self.batches = [Batch(self, requests) for requests in counts]
+        lengths = samples.numbers(measurement, subject, ("prefill_rate",), "tokens")
+        self.prompts = [Prompt(self, tokens) for tokens in lengths]
+        self.repeated = Repeated(self)
+
+    def key(self, quantity: str, **parameters: object) -> Key:
+        return key(self.measurement, quantity, self.subject, **parameters)
+
+    def parts(self) -> Iterator[Group]:
+        yield from self.batches
+        yield from self.prompts
+        yield self.repeated
+
+    def batch(self, requests: int) -> Batch:
+        """The batch of so many requests; one that was not timed joins the others, unmeasured."""
+        return _member(self.batches, lambda batch: batch.requests == requests, lambda: Batch(self, requests))
+
+    def prompt(self, tokens: int) -> Prompt:
+        """The prompt of so many tokens; one that was not timed joins the others, unmeasured."""
+        return _member(self.prompts, lambda prompt: prompt.tokens == tokens, lambda: Prompt(self, tokens))
+
+    @property
+    def timed_batches(self) -> list[Batch]:
+        return [batch for batch in self.batches if batch.rate.measured]
+
+    @property
+    def widest(self) -> Batch:
+        """The batch with the most requests that was timed."""
+        return max(self.timed_batches, key=lambda batch: batch.requests, default=self.batch(1))
+
+    # One request
+
+    @fact("tok/s")
+    def rate(self) -> Quantity:
+        return self.samples.get(self.key("rate", requests=1), "tok/s")
+
+    @fact("1", decimals=0)
+    def repeats(self) -> Quantity:
+        return self.samples.repeats(self.key("rate", requests=1))
+
+    @fact("tok", decimals=0)
+    def output_tokens(self) -> Quantity:
+        return self.samples.configured(self.key("rate", requests=1), "output_tokens_long", "tok")
+
+    @fact("GiB", decimals=2)
+    def loaded(self) -> Quantity:
+        """Weights as the engine reports them."""
+        return self.samples.get(self.key("loaded_weights"), "GiB")
+
+    @fact("GB")
+    def weights(self) -> Quantity:
+        return self.samples.get(self.key("loaded_weights"), "GB")
+
+    @fact("param", significant=2)
+    def parameters(self) -> Quantity:
+        return self.samples.get(self.key("parameters"), "param")
+
+    @fact("param", significant=2)
+    def parameters_without_embeddings(self) -> Quantity:
+        return self.samples.get(self.key("parameters_without_embeddings"), "param")
+
+    @fact("GB/tok")
+    def read_per_token(self) -> Quantity:
+        """One request: each token reads all weights once."""
+        return self.weights / TOKEN
+
+    @fact("tok/s")
+    def ceiling(self) -> Quantity:
+        return self.machine.bandwidth / self.read_per_token
+
+    @fact("GB/s")
+    def traffic(self) -> Quantity:
+        return self.read_per_token * self.rate
+
+    @fact("%", decimals=0)
+    def share(self) -> Quantity:
+        return self.traffic / self.machine.bandwidth
+
+    @fact("%", decimals=0)
+    def unused_share(self) -> Quantity:
+        return ONE - self.share
+
+    @fact("%", decimals=0)
+    def datasheet_share(self) -> Quantity:
+        return self.traffic / self.machine.datasheet
+
+    @fact("ms")
+    def token_time(self) -> Quantity:
+        return TOKEN / self.rate
+
+    @fact("ms")
+    def read_time(self) -> Quantity:
+        return self.weights / self.machine.bandwidth
+
+    @fact("ms", decimals=1)
+    def extra_time(self) -> Quantity:
+        """Time of a token beyond reading the weights."""
+        return self.token_time - self.read_time
+
+    # The cache of keys and values
+
+    @fact("KB/tok")
+    def kv_per_token(self) -> Quantity:
+        """Bytes that one token of context adds to what each further token reads; from the model's dimensions."""
+        return self._shape("B/tok", "kv_cache_per_token", models.kv_bytes_per_token)
+
+    def _shape(self, spelled: str, label: str, count: Callable[[str], float]) -> Quantity:
+        """A number that the model's published dimensions give; unmeasured where models.toml does not have the model."""
+        if self.model not in models.models() or self.precision not in models.BYTES_PER_WEIGHT:
+            return missing(spelled, Constant(label), "unknown_model", self.subject)
+        return constant(float(count(self.subject)), spelled, label, "measure/models.toml", Kind.CITED)
+
+    @fact("tok", decimals=0)
+    def context(self) -> Quantity:
+        """Mean length of the context while decoding; where the prompt's length is not told, the part that is."""
+        return self.widest.context
+
+    @fact("%", decimals=1)
+    def share_with_kv(self) -> Quantity:
+        return self.rate * (self.weights + self.kv_per_token * self.context) / TOKEN / self.machine.bandwidth
+
+    # Another precision of the same model
+
+    @fact("GB")
+    def sixteen_bit_weights(self) -> Quantity:
+        return self.parameters * SIXTEEN_BIT
+
+    @fact("tok/s", decimals=0)
+    def sixteen_bit_ceiling(self) -> Quantity:
+        return self.machine.bandwidth / (self.sixteen_bit_weights / TOKEN)
+
+    @fact("times", significant=2)
+    def sixteen_bit_ratio(self) -> Quantity:
+        return self.sixteen_bit_weights / self.weights
+
+    @fact("times", significant=3)
+    def format_ratio(self) -> Quantity:
+        """How many times fewer bits a weight takes in this format than in 16 bits; the ratio cannot exceed it."""
+        return SIXTEEN_BIT / self.bytes_per_parameter
+
+    @property
+    def bytes_per_parameter(self) -> Quantity:
+        unknown = missing("B/param", Constant("bytes_per_parameter"), "unknown_model", self.subject)
+        return BYTES_PER_PARAMETER.get(self.precision, unknown)
+
+    # Tokens that nobody hears
+
+    @fact("tok", decimals=0)
+    def thinking_tokens(self) -> Quantity:
+        return constant(THINKING_TOKENS, "tok", "thinking_tokens")
+
+    @fact("s", significant=2)
+    def silence(self) -> Quantity:
+        return self.thinking_tokens / self.rate
+
+    @fact("s", significant=2)
+    def silence_timed(self) -> Quantity:
+        return self.samples.get(self.key("thinking_time", tokens=THINKING_TOKENS), "s")
+
+    # Prefill over all lengths
+
+    @fact("tok/s")
+    def best_prefill(self) -> Quantity:
+        return best([prompt.rate for prompt in self.prompts], "tok/s", f"{self.path} prefill")
+
+    @fact("times")
+    def prefill_over_decode(self) -> Quantity:
+        return self.best_prefill / self.rate
+
+    @fact("TFLOPS")
+    def prefill_compute(self) -> Quantity:
+        return OPERATIONS * self.parameters_without_embeddings * self.best_prefill
+
+    @fact("%", decimals=0)
+    def prefill_compute_share(self) -> Quantity:
+        return self.prefill_compute / self.compute
+
+    @fact("%", decimals=0)
+    def short_prompt_loss(self) -> Quantity:
+        """How far the shortest prompt's rate stays below the best."""
+        if not self.prompts:
+            return ONE - self.best_prefill / self.best_prefill
+        return ONE - self.prompts[0].rate / self.best_prefill
+
+    @fact("ms")
+    def short_prompt_fixed(self) -> Quantity:
+        """Time of the shortest prompt beyond what its tokens take at the best rate."""
+        if not self.prompts:
+            return TOKEN / self.best_prefill
+        return self.prompts[0].time - self.prompts[0].length / self.best_prefill
+
+    # Where arithmetic takes over
+
+    @property
+    def compute(self) -> Quantity:
+        return self.machine.compute_in(self.precision)
+
+    @fact("req", decimals=0)
+    def crossover(self) -> Quantity:
+        """Requests at once from which arithmetic takes longer than reading the weights; KV reads left out."""
+        per_token = self.compute / OPERATIONS * self.bytes_per_parameter / self.machine.bandwidth
+        return per_token / TOKEN_PER_REQUEST
+
+    @fact("param", significant=2)
+    def head_parameters(self) -> Quantity:
+        """The output head, which runs for each generated token."""
+        return self._shape("param", "embedding", lambda subject: models.subject(subject).model.embedding_parameters)
+
+    @fact("MB/req")
+    def kv_per_request(self) -> Quantity:
+        """What one more request at the mean context adds to the bytes of a step."""
+        return self.kv_per_token * self.context / REQUEST
+
+    @fact("MB/req")
+    def compute_per_request(self) -> Quantity:
+        """Bytes that could be read in the time that the arithmetic of one more request takes."""
+        work = OPERATIONS * self.parameters_without_embeddings * TOKEN_PER_REQUEST
+        return work / self.compute * self.machine.bandwidth
+
+    @fact("req", decimals=0)
+    def crossover_with_kv(self) -> Quantity:
+        """The same with KV reads; it never comes where a request takes longer to read than to compute."""
+        margin = self.compute_per_request - self.kv_per_request
+        crossing = self.weights / margin
+        if margin.value is None or margin.value > 0:
+            return crossing
+        return missing("req", crossing.origin, "never_crosses", self.path)
+
+
+def _member(members: list[M], wanted: Callable[[M], bool], make: Callable[[], M]) -> M:
+    for member in members:
+        if wanted(member):
+            return member
+    members.append(make())
+    return members[-1]
+
+
+class Batch(Group):
+    """Several requests decoded at once."""
+
+    heading = "batch"
+
+    def __init__(self, model: LanguageModel, requests: int) -> None:
+        super().__init__(f"{model.path}.x{requests}", n=requests)
+        self.model, self.requests = model, requests
+        self.wanted = model.key("rate", requests=requests)
+
+    @property
+    def count(self) -> Quantity:
+        return constant(self.requests, "req", "requests")
+
+    @fact("req", decimals=0)
+    def at_once(self) -> Quantity:
+        return self.count
+
+    @fact("tok/s")
+    def rate(self) -> Quantity:
+        """Tokens of all requests together."""
+        return self.model.samples.get(self.wanted, "tok/s")
+
+    @fact("1", decimals=0)
+    def repeats(self) -> Quantity:
+        return self.model.samples.repeats(self.wanted)
+
+    @fact("times")
+    def gain(self) -> Quantity:
+        return self.rate / self.model.rate
+
+    @fact("%", decimals=0)
+    def efficiency(self) -> Quantity:
+        """The gain over the number of requests; the ideal is one."""
+        return self.gain / (self.count / REQUEST)
+
+    @fact("tok/s/req")
+    def single(self) -> Quantity:
+        return self.rate / self.count
+
+    @fact("%", decimals=0)
+    def slowdown(self) -> Quantity:
+        """How much slower one request becomes than alone."""
+        return ONE - self.efficiency
+
+    @fact("s")
+    def first_token(self) -> Quantity:
+        return self.model.samples.get(self.model.key("first_token", requests=self.requests), "s")
+
+    @fact("1", decimals=0)
+    def slots(self) -> Quantity:
+        wanted = self.model.key("first_token", requests=self.requests)
+        return self.model.samples.configured(wanted, "slots", "1")
+
+    @fact("tok", decimals=0)
+    def prompt_tokens(self) -> Quantity:
+        return self.model.samples.configured(self.wanted, "prompt_tokens", "tok")
+
+    @fact("tok", decimals=0)
+    def context(self) -> Quantity:
+        """Mean length of the context: the prompt, where it is told, and the tokens half way between the two lengths."""
+        wanted, samples = self.wanted, self.model.samples
+        short = samples.configured(wanted, "output_tokens_short", "tok")
+        long = samples.configured(wanted, "output_tokens_long", "tok")
+        two = constant(2, "1", "two")
+        grown = (long + short) / two if short.measured else long / two
+        return self.prompt_tokens + grown if self.prompt_tokens.measured else grown
+
+    @fact("GB")
+    def kv_bytes(self) -> Quantity:
+        """Keys and values that one step reads for all requests."""
+        return (self.count / REQUEST) * (self.model.kv_per_token * self.context)
+
+    @fact("%", decimals=0)
+    def kv_over_weights(self) -> Quantity:
+        return self.kv_bytes / self.model.weights
+
+    @fact("GB/s")
+    def traffic(self) -> Quantity:
+        """Bytes a second with weights read once a step and keys and values once a request."""
+        return (self.model.weights + self.kv_bytes) * self.rate / (self.count * TOKEN_PER_REQUEST)
+
+    @fact("%", decimals=0)
+    def share(self) -> Quantity:
+        return self.traffic / self.model.machine.bandwidth
+
+    @fact("TFLOPS", significant=2)
+    def compute(self) -> Quantity:
+        return OPERATIONS * self.model.parameters_without_embeddings * self.rate
+
+    @fact("%", decimals=0)
+    def compute_share(self) -> Quantity:
+        return self.compute / self.model.compute
+
+    @fact("TFLOPS", significant=2)
+    def compute_with_head(self) -> Quantity:
+        return OPERATIONS * (self.model.parameters_without_embeddings + self.model.head_parameters) * self.rate
+
+    @fact("%", decimals=0)
+    def compute_share_with_head(self) -> Quantity:
+        return self.compute_with_head / self.model.compute
+
+    @fact("FLOP/B", significant=2)
+    def intensity(self) -> Quantity:
+        """Operations for each byte read, keys and values included."""
+        work = OPERATIONS * self.model.parameters_without_embeddings * (self.count * TOKEN_PER_REQUEST)
+        return work / (self.model.weights + self.kv_bytes)
+
+
+class Prompt(Group):
+    """Prefill of one prompt of some length."""
+
+    heading = "prompt"
+
+    def __init__(self, model: LanguageModel, tokens: int) -> None:
+        super().__init__(f"{model.path}.p{tokens}", n=tokens)
+        self.model, self.tokens = model, tokens
+
+    @fact("tok", decimals=0)
+    def length(self) -> Quantity:
+        return constant(self.tokens, "tok", "prompt_length")
+
+    @fact("tok/s")
+    def rate(self) -> Quantity:
+        return self.model.samples.get(self.model.key("prefill_rate", tokens=self.tokens), "tok/s")
+
+    @fact("ms")
+    def time(self) -> Quantity:
+        return self.length / self.rate
+
+    @fact("ms")
+    def timed(self) -> Quantity:
+        """The time as its source gives it, where it gives one."""
+        return self.model.samples.get(self.model.key("prefill_time", tokens=self.tokens), "ms")
+
+    @fact("%", decimals=0)
+    def of_best(self) -> Quantity:
+        return self.rate / self.model.best_prefill
+
+    @fact("times", significant=2)
+    def over_decode(self) -> Quantity:
+        return self.rate / self.model.rate
+
+    @fact("TFLOPS")
+    def compute(self) -> Quantity:
+        return OPERATIONS * self.model.parameters_without_embeddings * self.rate
+
+    @fact("%", decimals=0)
+    def compute_share(self) -> Quantity:
+        return self.compute / self.model.compute
+
+    @fact("FLOP/B", significant=2)
+    def intensity(self) -> Quantity:
+        return OPERATIONS * self.model.parameters_without_embeddings * self.length / self.model.weights
+
+
+class Repeated(Group):
+    """The same prompt sent again with the prefix cache on: a measurement that must be rejected."""
+
+    heading = "repeated"
+
+    def __init__(self, model: LanguageModel) -> None:
+        super().__init__(f"{model.path}.repeated")
+        self.model = model
+
+    @fact("tok/s", significant=4)
+    def rate(self) -> Quantity:
+        return self.model.samples.get(self.model.key("prefill_rate", input="repeated"), "tok/s", rejected=True)
+
+    @fact("TFLOPS")
+    def compute(self) -> Quantity:
+        return OPERATIONS * self.model.parameters_without_embeddings * self.rate
+
+    @fact("times", significant=2)
+    def over_limit(self) -> Quantity:
+        return self.compute / self.model.compute
+
+
+class Halved(Group):
+    """The same model in two precisions: what fewer bytes buy."""
+
+    heading = "pair"
+
+    def __init__(self, wide: LanguageModel, narrow: LanguageModel) -> None:
+        path = f"{narrow.path}.against-{wide.precision}"
+        super().__init__(path, model=wide.model, wide=wide.precision, narrow=narrow.precision)
+        self.wide, self.narrow = wide, narrow
+
+    @fact("times")
+    def weights_ratio(self) -> Quantity:
+        return self.wide.weights / self.narrow.weights
+
+    @fact("times")
+    def gain(self) -> Quantity:
+        return self.narrow.rate / self.wide.rate

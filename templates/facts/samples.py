@@ -1,0 +1,100 @@
+"""The samples of one run as quantities: what is missing, failed or rejected comes out unmeasured, with the reason."""
+
+from __future__ import annotations
+
+import math
+
+from measure import limits
+from measure.results import Key, Report, Run, Sample, parse_key
+from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
+from templates.units import unit
+
+_KINDS = {"executed": Kind.MEASURED, "reported": Kind.REPORTED}
+
+
+class Samples:
+    """One run seen by facts. `run` is None where results.json has no run of that id."""
+
+    def __init__(self, run_id: str, run: Run | None) -> None:
+        self.run_id = run_id
+        self.run = run
+        self.used: set[str] = set()
+        self.verdicts = limits.verdicts(run) if run else {}
+
+    def get(self, wanted: Key, spelled: str, *, rejected: bool = False) -> Quantity:
+        """The sample as a quantity. A rejected one is given only to facts about its rejection, which ask for it so."""
+        text = str(wanted)
+        sample = self._sample(text)
+        if sample is None:
+            return missing(spelled, Sampled(self.run_id, text), self._reason(wanted), text)
+        verdict = self.verdicts.get(text)
+        status = verdict.status if verdict else "accepted"
+        if (status == "rejected") is not rejected:
+            return missing(spelled, Sampled(self.run_id, text), "rejected" if not rejected else "not_rejected", text)
+        return self._quantity(text, sample, (verdict.rule,) if verdict and status == "suspect" else ()).to(spelled)
+
+    def configured(self, wanted: Key, name: str, spelled: str) -> Quantity:
+        """A number of a sample's configuration, such as the tokens it asked for."""
+        sample = self._sample(str(wanted))
+        origin = Sampled(self.run_id, str(wanted))
+        if sample is None:
+            return missing(spelled, origin, self._reason(wanted), str(wanted))
+        value = sample.config.get(name)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            return missing(spelled, origin, "not_recorded", f"{wanted} {name}")
+        return constant(float(value), spelled, name, str(wanted), self._kind())
+
+    def repeats(self, wanted: Key) -> Quantity:
+        """How many repetitions a sample has; unmeasured where its source does not tell."""
+        sample = self._sample(str(wanted))
+        if sample is None or not sample.count:
+            reason = self._reason(wanted) if sample is None else "not_recorded"
+            return missing("1", Sampled(self.run_id, str(wanted)), reason, str(wanted))
+        return constant(float(sample.count), "1", "repeats", str(wanted), self._kind())
+
+    def subjects(self, quantity: str) -> list[tuple[str, str]]:
+        """Pairs of measurement and subject for which the run holds `quantity`, in the order of the run."""
+        keys = [parse_key(text) for text in (self.run.samples if self.run else {})]
+        return list(dict.fromkeys((k.measurement, k.subject) for k in keys if k.quantity == quantity and k.subject))
+
+    def numbers(self, measurement: str, subject: str, quantities: tuple[str, ...], parameter: str) -> list[int]:
+        """The values that `parameter` takes in the keys of these quantities, ascending."""
+        found = set()
+        for text in self.run.samples if self.run else {}:
+            parsed = parse_key(text)
+            if (parsed.measurement, parsed.subject) == (measurement, subject) and parsed.quantity in quantities:
+                found |= {int(value) for name, value in parsed.parameters if name == parameter and value.isdigit()}
+        return sorted(found)
+
+    def keys(self, measurement: str, quantity: str) -> list[Key]:
+        """All keys of one quantity of a measurement."""
+        parsed = [parse_key(text) for text in (self.run.samples if self.run else {})]
+        return [k for k in parsed if (k.measurement, k.quantity) == (measurement, quantity)]
+
+    def machine_memory(self) -> Quantity:
+        """Memory of the device that measured, as the run tells it."""
+        machine = self.run.machine if self.run else None
+        size = (machine.accelerator_memory_bytes or machine.memory_bytes) if machine else 0
+        if not size:
+            return missing("GB", Constant("memory"), "not_recorded" if machine else "no_run", self.run_id)
+        return constant(size / 1e9, "GB", "memory", self.run_id, self._kind())
+
+    def _sample(self, text: str) -> Sample | Report | None:
+        self.used.add(text)
+        return self.run.samples.get(text) if self.run else None
+
+    def _quantity(self, text: str, sample: Sample | Report, doubts: tuple[str, ...]) -> Quantity:
+        low, high = sample.interval
+        origin = Sampled(self.run_id, text)
+        return Quantity(
+            sample.median, unit(sample.unit), self._kind(), origin, low, high, doubts=doubts, shown_in=sample.unit
+        )
+
+    def _reason(self, wanted: Key) -> str:
+        if self.run is None:
+            return "no_run"
+        failure = self.run.failures.get(str(wanted)) or self.run.failures.get(wanted.measurement)
+        return failure.reason if failure else "not_published" if self.run.kind == "reported" else "not_run"
+
+    def _kind(self) -> Kind:
+        return _KINDS[self.run.kind if self.run else "executed"]

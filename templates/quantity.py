@@ -1,0 +1,191 @@
+"""A quantity: a value with its unit, its spread, and the tree of what it was made from.
+
+Arithmetic over quantities builds the value, the unit, the interval and the formula in one step, so the formula that a
+reader sees is the one that ran. Absence propagates: what is made from a missing input is unmeasured, with the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypeAlias
+
+from templates import units
+from templates.units import Unit
+
+
+class Kind(StrEnum):
+    """How a number came to be; each is told apart by sight on the pages."""
+
+    MEASURED = "measured"
+    CALCULATED = "calculated"
+    REPORTED = "reported"
+    CITED = "cited"
+    ESTIMATED = "estimated"
+    UNMEASURED = "unmeasured"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The origin of a quantity that stands in results.json."""
+
+    run: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The origin of a quantity that stands in a data file of the project: a definition, a dimension of a model."""
+
+    label: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The origin of a quantity that was calculated. `symbol` is one of + - * / max min."""
+
+    symbol: str
+    operands: tuple[Quantity, ...]
+
+
+Origin: TypeAlias = Sampled | Constant | Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Why there is no value: a reason code of labels.toml, and the sample or member that is missing."""
+
+    reason: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """How many digits to show: decimal places, or significant figures."""
+
+    decimals: int | None = None
+    significant: int | None = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantity:
+    """A value in `unit` between `low` and `high`; `value` is None where it is unmeasured."""
+
+    value: float | None
+    unit: Unit
+    kind: Kind
+    origin: Origin
+    low: float = math.nan
+    high: float = math.nan
+    absences: tuple[Absence, ...] = ()
+    doubts: tuple[str, ...] = ()
+    """Rules that hold a sample underneath suspect."""
+    name: str = ""
+    """The fact's name, once the quantity is a fact."""
+    shown_in: str = ""
+    """The unit that the fact is shown in, as spelled in `templates.units`."""
+    digits: Digits = Digits()
+
+    @property
+    def measured(self) -> bool:
+        return self.value is not None
+
+    def to(self, spelled: str) -> Quantity:
+        """The same quantity in another unit. Raises DimensionalityError if the unit does not fit."""
+        target = units.unit(spelled)
+        scale = units.factor(self.unit, target)
+        value = None if self.value is None else self.value * scale
+        return replace(self, value=value, unit=target, low=self.low * scale, high=self.high * scale, shown_in=spelled)
+
+    def plain(self) -> Quantity:
+        """A pure number as such, whatever shares and percentages it was made from; any other quantity as it is."""
+        return self.to("1") if self.unit.dimensionless else self
+
+    def named(self, name: str, spelled: str, digits: Digits) -> Quantity:
+        """The quantity as a fact."""
+        return replace(self.to(spelled), name=name, digits=digits)
+
+    def __add__(self, other: Quantity) -> Quantity:
+        return _linear("+", self, other, lambda a, b: a + b)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        return _linear("-", self, other, lambda a, b: a - b)
+
+    def __mul__(self, other: Quantity) -> Quantity:
+        return _combine("*", self, other, units.product(self.unit, other.unit), lambda a, b: a * b)
+
+    def __truediv__(self, other: Quantity) -> Quantity:
+        return _combine("/", self, other, units.ratio(self.unit, other.unit), _divide)
+
+
+def constant(value: float, spelled: str, label: str, source: str = "", kind: Kind = Kind.CALCULATED) -> Quantity:
+    """A number that a definition or a data file of the project gives; `label` names it in labels.toml."""
+    return Quantity(value, units.unit(spelled), kind, Constant(label, source), value, value, shown_in=spelled)
+
+
+def missing(spelled: str, origin: Origin, reason: str, what: str) -> Quantity:
+    """A quantity that nobody measured."""
+    return Quantity(
+        None, units.unit(spelled), Kind.UNMEASURED, origin, absences=(Absence(reason, what),), shown_in=spelled
+    )
+
+
+def best(members: Iterable[Quantity], spelled: str, what: str) -> Quantity:
+    """The largest of the members that exist; unmeasured where none does. Missing members stay in the formula."""
+    return _extreme("max", list(members), spelled, what)
+
+
+def least(members: Iterable[Quantity], spelled: str, what: str) -> Quantity:
+    """The smallest of the members that exist; unmeasured where none does."""
+    return _extreme("min", list(members), spelled, what)
+
+
+def _extreme(symbol: str, members: list[Quantity], spelled: str, what: str) -> Quantity:
+    origin = Operation(symbol, tuple(members))
+    present = [member.to(spelled) for member in members if member.measured]
+    if not present:
+        return missing(spelled, origin, "no_member", what)
+    choose = max if symbol == "max" else min
+    chosen = choose(present, key=lambda member: member.value or 0.0)
+    low = choose(member.low for member in present)
+    high = choose(member.high for member in present)
+    doubts = tuple(sorted(set(chosen.doubts)))
+    # Choosing is no calculation: the chosen member keeps its kind.
+    return Quantity(chosen.value, chosen.unit, chosen.kind, origin, low, high, doubts=doubts, shown_in=spelled)
+
+
+def _linear(symbol: str, left: Quantity, right: Quantity, apply: Callable[[float, float], float]) -> Quantity:
+    scale = units.factor(right.unit, left.unit)
+    same = replace(
+        right,
+        value=None if right.value is None else right.value * scale,
+        low=right.low * scale,
+        high=right.high * scale,
+    )
+    result = _combine(symbol, left, same, left.unit, apply)
+    return replace(result, origin=Operation(symbol, (left, right)))
+
+
+def _combine(
+    symbol: str, left: Quantity, right: Quantity, unit: Unit, apply: Callable[[float, float], float]
+) -> Quantity:
+    origin = Operation(symbol, (left, right))
+    absences = tuple(dict.fromkeys(left.absences + right.absences))
+    doubts = tuple(sorted({*left.doubts, *right.doubts}))
+    if left.value is None or right.value is None:
+        return Quantity(None, unit, Kind.UNMEASURED, origin, absences=absences, doubts=doubts)
+    corners = [apply(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
+    low, high = min(corners), max(corners)
+    if symbol == "/" and right.low <= 0 <= right.high:
+        low, high = -math.inf, math.inf
+    value = apply(left.value, right.value)
+    if math.isinf(value):
+        return Quantity(None, unit, Kind.UNMEASURED, origin, absences=(Absence("divided_by_zero", right.name),))
+    return Quantity(value, unit, Kind.CALCULATED, origin, low, high, doubts=doubts)
+
+
+def _divide(a: float, b: float) -> float:
+    return a / b if b else math.copysign(math.inf, a)

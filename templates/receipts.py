@@ -1,0 +1,180 @@
+"""The receipts page: for every fact its formula, inputs and samples; for every claim its comparisons; for every run its machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from measure.results import Report, Run, Sample
+from templates import formats
+from templates.facts.edition import Edition
+from templates.facts.group import Group
+from templates.html import element, joined
+from templates.quantity import Constant, Operation, Quantity, Sampled
+from templates.truth import Claim, Comparison
+from templates.voice import Voice, plain
+
+SHOWN = 20
+"""Repetitions that a receipt prints; the rest is in results.json."""
+
+
+class Receipts:
+    """The receipts of one edition in one language, as Markdown with HTML inside."""
+
+    def __init__(self, edition: Edition, claims: dict[str, Claim], language: str) -> None:
+        self.edition, self.claims = edition, claims
+        self.voice = Voice(language, receipts="")
+        self.samples = {run.id: run for run in edition.runs}
+
+    def text(self, section: str, name: str) -> str:
+        return self.voice.labels.get(section, name)
+
+    def page(self) -> str:
+        """The whole page."""
+        edition = self.text("edition", self.edition.id)
+        title = f"{self.text('receipt', 'title')}{self.voice.colon}{edition}"
+        parts = [
+            f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\nsearch:\n  exclude: true\n---\n",
+            f"# {title} {{#receipts}}\n",
+            f"{self.text('receipt', 'intro')}\n\n[{self.text('receipt', 'back')}](index.md)\n",
+            *self._claims(),
+            *(part for group in self.edition.groups for part in self._group(group, 2)),
+            *self._runs(),
+            *self._unused(),
+        ]
+        return "\n".join(parts)
+
+    # Facts
+
+    def _group(self, group: Group, level: int) -> Iterator[str]:
+        facts = list(group.own_facts())
+        yield f"{'#' * level} {self._heading(group)} {{#{group.path}}}\n"
+        shown = [self._fact(fact) for fact in facts if fact.measured]
+        if shown:
+            yield "\n".join(shown) + "\n"
+        missing = [self._missing(fact) for fact in facts if not fact.measured]
+        if missing:
+            yield '<ul class="receipt-missing">' + "".join(missing) + "</ul>\n"
+        for part in group.parts():
+            yield from self._group(part, level + 1)
+
+    def _heading(self, group: Group) -> Markup:
+        named: dict[str, str] = {name: plain(value) for name, value in group.named.items()}
+        if group.heading in ("model", "pair"):
+            subject = group.named["model"]
+            named["model"] = self.voice.model(subject) if group.heading == "model" else self.voice.model_name(subject)
+        if "engine" in named:
+            named["engine"] = self.voice.engine(group.named["engine"])
+        if run := self.edition.results.run(group.named.get("machine", "")):
+            named["machine"] = self.voice.machine(run)
+        return Markup(self.text("group", group.heading).format(**named))
+
+    def _fact(self, fact: Quantity) -> str:
+        kind = fact.kind.value
+        said = element("span", self.voice.value(fact), class_=f"fact {kind}")
+        head = element("h4", plain(self.voice.label(fact)), " ", said, " ", element("small", self.text("kind", kind)))
+        rows = [_row(name, value) for name, value in self._rows(fact)]
+        return element("section", head, element("dl", *rows), class_="receipt", id=fact.name)
+
+    def _missing(self, fact: Quantity) -> str:
+        what = "; ".join(dict.fromkeys(absence.what for absence in fact.absences))
+        mark = element("span", self.text("kind", "unmeasured"), class_="fact unmeasured")
+        why = f"{self.voice.colon}{self.voice.absent(fact.absences)} "
+        return element("li", mark, " ", plain(self.voice.label(fact)), why, element("code", plain(what)), id=fact.name)
+
+    def _rows(self, fact: Quantity) -> Iterator[tuple[str, str]]:
+        origin = fact.origin
+        if isinstance(origin, Operation):
+            yield self.text("receipt", "formula"), self.voice.formula(fact, values=False)
+            yield self.text("receipt", "values"), self.voice.formula(fact, values=True)
+            yield from self._interval(fact)
+            absent = dict.fromkeys(a.what for operand in origin.operands for a in operand.absences)
+            if absent:
+                yield self.text("receipt", "missing"), plain(", ".join(absent))
+        elif isinstance(origin, Constant):
+            yield self.text("receipt", "source"), joined(self.voice.constant(origin), " ", plain(origin.source))
+        else:
+            yield from self._interval(fact)
+            yield from self._sample(origin)
+        for rule in fact.doubts:
+            yield self.text("receipt", "doubt"), self.text("rule", rule)
+
+    def _interval(self, fact: Quantity) -> Iterator[tuple[str, str]]:
+        if fact.low != fact.high and fact.value is not None:
+            low, high = (formats.number(end, self.voice.language, significant=4) for end in (fact.low, fact.high))
+            yield self.text("receipt", "range"), f"{low} … {high}"
+
+    def _sample(self, origin: Sampled) -> Iterator[tuple[str, str]]:
+        run = self.samples[origin.run]
+        sample = run.samples[origin.key]
+        link = element("a", run.id, href=f"#run.{run.id}")
+        yield self.text("receipt", "sample"), joined(link, " ", element("code", plain(origin.key)))
+        if sample.count:
+            yield self.text("receipt", "repeats"), self.voice.number(sample.count)
+        if sample.config:
+            yield self.text("receipt", "configuration"), plain(_pairs(sample.config))
+        if isinstance(sample, Report):
+            yield self.text("receipt", "source"), plain(sample.source)
+        else:
+            yield from self._executed(sample)
+        if sample.versions:
+            yield self.text("receipt", "versions"), plain(_pairs(sample.versions))
+
+    def _executed(self, sample: Sample) -> Iterator[tuple[str, str]]:
+        values = ", ".join(formats.number(value, self.voice.language, significant=4) for value in sample.values[:SHOWN])
+        yield self.text("receipt", "spread"), values + (" …" if len(sample.values) > SHOWN else "")
+        yield self.text("receipt", "date"), self.voice.date(sample.at)
+        yield self.text("receipt", "command"), element("code", plain(sample.command))
+
+    # Claims and runs
+
+    def _claims(self) -> Iterator[str]:
+        yield f"## {self.text('receipt', 'claims')} {{#claims}}\n"
+        yield "\n".join(self._claim(claim) for claim in self.claims.values()) + "\n"
+
+    def _claim(self, claim: Claim) -> str:
+        outcome = claim.outcome.value
+        why = "" if claim.holds or claim.refuted else self.voice.why(claim)
+        mark = element("span", self.text("outcome", outcome), class_=f"claim {outcome}")
+        head = element("h4", plain(self.text("claim", claim.name)), " ", mark, " ", element("small", why))
+        tests = [element("li", self._comparison(made)) for made in claim.truth.comparisons]
+        return element("section", head, element("ul", *tests), class_="receipt", id=f"claim.{claim.name}")
+
+    def _comparison(self, made: Comparison) -> Markup:
+        outcome = self.text("outcome", made.outcome.value)
+        return joined(self._side(made.left), f" {made.symbol} ", self._side(made.right), f"{self.voice.colon}{outcome}")
+
+    def _side(self, side: Quantity) -> Markup:
+        if side.name:
+            return joined(self.voice.label(side), " ", element("a", self.voice.value(side), href=f"#{side.name}"))
+        return joined(self.voice.formula(side, values=False), " = ", self.voice.value(side.plain()))
+
+    def _runs(self) -> Iterator[str]:
+        yield f"## {self.text('receipt', 'runs')} {{#runs}}\n"
+        yield "\n".join(self._run(run) for run in self.edition.runs) + "\n"
+
+    def _run(self, run: Run) -> str:
+        machine = run.machine
+        told = [machine.device, machine.processor, machine.driver, machine.system]
+        rows = [
+            _row(self.text("receipt", "machine"), self.voice.machine(run)),
+            _row(self.text("receipt", "date"), self.voice.date(run.started)),
+            _row(self.text("receipt", "configuration"), plain(", ".join(part for part in told if part))),
+        ]
+        return element("section", element("h4", run.id), element("dl", *rows), class_="receipt", id=f"run.{run.id}")
+
+    def _unused(self) -> Iterator[str]:
+        unused = list(self.edition.unused_samples())
+        if unused:
+            yield f"## {self.text('receipt', 'unused')} {{#unused}}\n"
+            yield "\n".join(f"- {plain(run_id)}: {plain(text)}" for run_id, text in unused) + "\n"
+
+
+def _row(name: str, value: str) -> Markup:
+    return element("dt", name) + element("dd", value)
+
+
+def _pairs(items: dict[str, str | int | float | bool] | dict[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in items.items())

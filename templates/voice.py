@@ -1,0 +1,278 @@
+"""A voice: says facts, claims and names in one language, each linked to its receipt, and data never as markup."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from markupsafe import Markup
+
+from measure import models
+from measure.results import Run
+from templates import formats
+from templates.html import element, joined
+from templates.labels import Labels
+from templates.quantity import Absence, Constant, Digits, Kind, Operation, Origin, Quantity, Sampled
+from templates.truth import Claim
+
+RECEIPTS = "receipts/"
+"""Where an article page finds its receipts."""
+
+PUBLISHED_DIGITS = 6
+"""A reported value with at most this many significant digits is printed as it was published."""
+
+LONG_MS = 999.5
+"""From here on milliseconds are said as seconds."""
+
+COMMAS = {"zh": "，"}  # noqa: RUF001
+COLONS = {"zh": "："}  # noqa: RUF001
+
+_MARKDOWN = re.compile(r"[\\`*_\[\]<>&\"'|{}#!~^$@]")
+_DASH = re.compile(r"(–|~|～| to )")  # noqa: RUF001
+_SYMBOLS = {"*": " × ", "/": " ÷ ", "-": " − ", "+": " + "}
+_RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
+
+
+def plain(text: str) -> Markup:
+    """Text from data, safe in Markdown and HTML alike: what could be markup becomes a character reference."""
+    line = re.sub(r"\s+", " ", "".join(c if c.isprintable() else " " for c in text))
+    escaped = _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", line)
+    return Markup(re.sub(r"^[-+=:]|^\d+(?=[.)])", lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", escaped))
+
+
+class Voice:
+    """One language, and where the receipts are from the page that speaks."""
+
+    def __init__(self, language: str, receipts: str = RECEIPTS) -> None:
+        self.language = language
+        self.labels = Labels(language)
+        self.receipts = receipts
+        self.colon = COLONS.get(language, ": ")
+        self.comma = COMMAS.get(language, ", ")
+        self._values: dict[tuple[int, bool], str] = {}
+
+    # Facts
+
+    def value(self, quantity: Quantity, *, unit: bool = True) -> str:
+        """The number as text, with its unit; the marker for unmeasured where there is none."""
+        if quantity.value is None:
+            return self.labels.get("kind", Kind.UNMEASURED)
+        if not quantity.name:
+            return self._value(quantity, unit)
+        # A fact lives as long as its edition and is printed many times: in the text, in tables, in formulas.
+        known = (id(quantity), unit)
+        if known not in self._values:
+            self._values[known] = self._value(quantity, unit)
+        return self._values[known]
+
+    def _value(self, quantity: Quantity, unit: bool) -> str:
+        value = quantity.value or 0.0
+        if unit and quantity.shown_in == "ms" and value >= LONG_MS:
+            return self.value(replace(quantity.to("s"), name="", digits=Digits(None, 3)))
+        digits = shown_digits(quantity)
+        spelled = {"tok/s/req": "tok/s"}.get(quantity.shown_in, quantity.shown_in) if unit else "1"
+        return formats.quantity(value, spelled, self.language, decimals=digits.decimals, significant=digits.significant)
+
+    def fact(self, quantity: Quantity, *, unit: bool = True) -> Markup:
+        """The number, linked to its receipt, its kind told by class and title."""
+        doubt = " doubted" if quantity.doubts else ""
+        return self._linked(quantity, f"fact {quantity.kind.value}{doubt}", self.value(quantity, unit=unit))
+
+    def bare(self, quantity: Quantity) -> Markup:
+        """The number without its unit, for a table whose head tells it."""
+        return self.fact(quantity, unit=False)
+
+    def span(self, low: Quantity, high: Quantity) -> Markup:
+        """A range of two facts, each linked; one fact where both print alike or one is unmeasured."""
+        if low.value is None or high.value is None or self.value(low) == self.value(high):
+            return self.fact(high)
+        first, last = (low, high) if low.value <= high.value else (high, low)
+        digits = shown_digits(last)
+        printed = formats.span(
+            first.value or 0.0,
+            last.value or 0.0,
+            last.shown_in,
+            self.language,
+            decimals=digits.decimals,
+            significant=digits.significant,
+        )
+        start, dash, end = _DASH.split(printed, maxsplit=1) if _DASH.search(printed) else ("", "", printed)
+        ends = [(first, start), (last, end)] if start else [(last, end)]
+        said = [self._linked(quantity, f"fact {quantity.kind.value}", text) for quantity, text in ends]
+        return Markup(html.escape(dash)).join(said)
+
+    def _linked(self, quantity: Quantity, classes: str, text: str) -> Markup:
+        address = f"{self.receipts}#{quantity.name}"
+        return element("a", text, class_=classes, href=address, title=self.title(quantity))
+
+    def title(self, quantity: Quantity) -> str:
+        """One line on where the number comes from."""
+        kind = self.labels.get("kind", quantity.kind.value)
+        if quantity.value is None:
+            return f"{kind}{self.colon}{self.absent(quantity.absences)}"
+        if isinstance(quantity.origin, Operation):
+            return f"{kind}{self.colon}{Markup(self.formula(quantity, values=True)).striptags()}"
+        return kind
+
+    def absent(self, absences: tuple[Absence, ...]) -> str:
+        """Why something is missing, in words."""
+        reasons = dict.fromkeys(self.labels.get("reason", absence.reason) for absence in absences[:1])
+        return "; ".join(reasons)
+
+    # Formulas
+
+    def formula(self, quantity: Quantity, *, values: bool) -> Markup:
+        """The formula that made a quantity, with names or with values; each operand that is a fact is linked."""
+        origin = quantity.origin
+        if isinstance(origin, Operation):
+            return self._operation(origin, values)
+        return self._operand(quantity, values)
+
+    def _operation(self, origin: Operation, values: bool) -> Markup:
+        operands = [self._operand(operand, values) for operand in origin.operands]
+        if origin.symbol in ("max", "min"):
+            members = operands if values else list(dict.fromkeys(operands))
+            return joined(f"{origin.symbol}(", Markup(", ").join(members), ")")
+        left, right = (
+            joined("(", text, ")") if self._needs_brackets(origin.symbol, operand, position) else text
+            for position, (operand, text) in enumerate(zip(origin.operands, operands, strict=True))
+        )
+        return joined(left, _SYMBOLS[origin.symbol], right)
+
+    @staticmethod
+    def _needs_brackets(symbol: str, operand: Quantity, position: int) -> bool:
+        if operand.name or not isinstance(operand.origin, Operation) or operand.origin.symbol not in _RANK:
+            return False
+        inner, outer = _RANK[operand.origin.symbol], _RANK[symbol]
+        return inner < outer or (inner == outer and position == 1)
+
+    def _operand(self, quantity: Quantity, values: bool) -> Markup:
+        if quantity.name:
+            text = self.value(quantity) if values else self.label(quantity)
+            return element("a", text, href=f"#{quantity.name}")
+        if isinstance(quantity.origin, Operation):
+            return self._operation(quantity.origin, values)
+        if values:
+            exact = isinstance(quantity.origin, Constant)
+            return Markup(html.escape(self.value(replace(quantity, digits=Digits(None, None if exact else 4)))))
+        return self.constant(quantity.origin)
+
+    def label(self, quantity: Quantity) -> str:
+        """The name of a fact in this language."""
+        group, _, name = quantity.name.rpartition(".")
+        section = "threshold" if group == "threshold" else "fact"
+        return self.labels.get(section, name)
+
+    def constant(self, origin: Constant | Sampled) -> Markup:
+        """The name of an operand that is no fact."""
+        if isinstance(origin, Sampled):
+            return plain(origin.key)
+        section, _, name = origin.label.rpartition(".")
+        return plain(self.labels.get(section or "constant", name))
+
+    def described(self, quantity: Quantity) -> dict[str, Any]:
+        """A fact as plain data: value or reason, unit, formula with names and with values, inputs."""
+        operands = quantity.origin.operands if isinstance(quantity.origin, Operation) else ()
+        calculated = bool(operands)
+        return {
+            "text": html.unescape(self.value(quantity)),
+            "value": quantity.value,
+            "low": _finite(quantity.low),
+            "high": _finite(quantity.high),
+            "unit": quantity.shown_in,
+            "kind": quantity.kind.value,
+            "reason": self.absent(quantity.absences) if quantity.value is None else None,
+            "missing": [absence.what for absence in quantity.absences],
+            "formula": self.formula(quantity, values=False).striptags() if calculated else None,
+            "with_values": self.formula(quantity, values=True).striptags() if calculated else None,
+            "inputs": [operand.name for operand in _leaves(quantity.origin)],
+            "sample": quantity.origin.key if isinstance(quantity.origin, Sampled) else None,
+            "doubts": list(quantity.doubts),
+        }
+
+    # Claims
+
+    def claim(self, claim: Claim) -> Markup:
+        """How a claim came out, linked to its receipt."""
+        text = self.outcome(claim)
+        address = f"{self.receipts}#claim.{claim.name}"
+        return element("a", text, class_=f"claim {claim.outcome.value}", href=address)
+
+    def outcome(self, claim: Claim) -> str:
+        """The outcome in words, and how many members it rests on where some could not be judged."""
+        text = self.labels.get("outcome", claim.outcome.value)
+        counted, total = claim.truth.counted, claim.truth.total
+        if not 0 < counted < total:
+            return text
+        return f"{text}{self.comma}{self.labels.get('outcome', 'counted').format(counted=counted, total=total)}"
+
+    def why(self, claim: Claim) -> str:
+        """Why a claim cannot be decided, as a clause."""
+        if claim.truth.absences:
+            return self.absent(claim.truth.absences)
+        return self.labels.get("reason", "straddles")
+
+    # Names
+
+    def machine(self, run: Run) -> Markup:
+        """The machine of a run: a reported one by its label, an executed one by its own name."""
+        if self.labels.has("machine", run.id) and run.kind == "reported":
+            return Markup(html.escape(self.labels.get("machine", run.id)))
+        return element("span", plain(run.machine.name), translate="no")
+
+    def model(self, subject: str) -> Markup:
+        """A model and its precision as a reader knows them."""
+        name, _, precision = subject.rpartition("-")
+        known = models.models().get(name)
+        return plain(f"{known.title if known else name} {precision}")
+
+    def model_name(self, name: str) -> Markup:
+        """A model without its precision."""
+        known = models.models().get(name)
+        return plain(known.title if known else name)
+
+    def engine(self, engine: str) -> Markup:
+        if self.labels.has("engine", engine):
+            return Markup(html.escape(self.labels.get("engine", engine)))
+        return plain(engine)
+
+    def particle(self, text: str | Markup | Quantity, pair: str) -> Markup:
+        """Korean: what is said, and the particle that fits how it is read aloud."""
+        said = self.fact(text) if isinstance(text, Quantity) else text if isinstance(text, Markup) else plain(text)
+        return said + formats.particle(html.unescape(said.striptags()), pair)
+
+    def number(self, value: float) -> str:
+        return formats.number(value, self.language)
+
+    def date(self, iso: str) -> str:
+        return formats.date(iso, self.language)
+
+
+def _leaves(origin: Origin) -> Iterator[Quantity]:
+    """The facts that a formula names, unnamed intermediate results opened."""
+    for operand in origin.operands if isinstance(origin, Operation) else ():
+        if operand.name:
+            yield operand
+        else:
+            yield from _leaves(operand.origin)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def shown_digits(quantity: Quantity) -> Digits:
+    """Digits to print: as published where a reported figure is short, one figure where places would print a zero."""
+    value, digits = quantity.value or 0.0, quantity.digits
+    if digits.decimals is not None:
+        vanishes = value != 0 and round(abs(value), digits.decimals) == 0
+        return Digits(None, 1) if vanishes else digits
+    if quantity.kind is Kind.REPORTED and not isinstance(quantity.origin, Operation) and quantity.shown_in != "param":
+        published = len(f"{value:.12g}".replace(".", "").lstrip("-0"))
+        if published <= PUBLISHED_DIGITS:
+            return Digits(None, max(2, published))
+    return digits

@@ -1,0 +1,72 @@
+"""Writing rendered files: only what changed, and deleting only what an earlier rendering wrote."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+
+MANIFEST = ".rendered"
+"""Lists the committed files that rendering made, below the folder they are in."""
+
+LOCAL = ".rendered-here"
+"""The same for the reader's own edition, which is never committed."""
+
+
+def write(files: dict[str, str], out: Path) -> list[str]:
+    """Write what changed, delete what is no longer rendered; the paths that were touched."""
+    changed = [path for path, text in files.items() if _differs(out / path, text)]
+    for path in changed:
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_text(files[path], encoding="utf-8", newline="\n")
+    stale = list(_stale(files, out))
+    for path in stale:
+        (out / path).unlink()
+    for name, listed in _manifests(files).items():
+        _keep_manifest(out / name, listed)
+    return changed + stale
+
+
+def differences(files: dict[str, str], out: Path) -> Iterator[str]:
+    """Unified diffs between what is on disk and what the data say."""
+    for path, text in files.items():
+        found = (out / path).read_text(encoding="utf-8") if (out / path).is_file() else ""
+        if found != text:
+            yield from difflib.unified_diff(
+                found.splitlines(), text.splitlines(), f"committed/{path}", f"rendered/{path}", lineterm="", n=1
+            )
+    for path in _stale(files, out):
+        yield f"committed/{path}: no longer rendered"
+    for name, listed in _manifests(files).items():
+        if name == MANIFEST and _listed(out / name) != listed:
+            yield f"committed/{name}: does not list what is rendered"
+
+
+def _differs(path: Path, text: str) -> bool:
+    return not path.is_file() or path.read_bytes() != text.encode()
+
+
+def _stale(files: dict[str, str], out: Path) -> Iterator[str]:
+    """Files that a manifest lists and nothing renders any more."""
+    for name in (MANIFEST, LOCAL):
+        for path in _listed(out / name):
+            inside = (out / path).resolve().is_relative_to(out.resolve())
+            if path not in files and inside and (out / path).is_file():
+                yield path
+
+
+def _listed(manifest: Path) -> list[str]:
+    return manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
+
+
+def _manifests(files: dict[str, str]) -> dict[str, list[str]]:
+    local = sorted(path for path in files if "here" in Path(path).parts)
+    return {MANIFEST: sorted(set(files) - set(local)), LOCAL: local}
+
+
+def _keep_manifest(manifest: Path, listed: list[str]) -> None:
+    text = "".join(f"{path}\n" for path in listed)
+    if not listed:
+        manifest.unlink(missing_ok=True)
+    elif _differs(manifest, text):
+        manifest.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,200 @@
+"""The article's templates: no figure typed in, three outcomes for each claim, the same facts and claims in each language."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import jinja2
+import pytest
+from jinja2 import nodes
+from paths import RESULTS, TEMPLATES
+
+from measure.results import load
+from templates import render, typography
+from templates.claims import CLAIMS
+from templates.labels import LANGUAGES
+from templates.truth import Outcome
+
+FILES = sorted(TEMPLATES.glob("*/**/*.md.j2"))
+HEADING = re.compile(r"^#+ .*\{#([a-z0-9-]+)\}", re.MULTILINE)
+
+# What may hold a digit: headings' numbers, names of models, formats and machines, and definitions.
+NAMES = re.compile(
+    r"^#+ \d\. |\{#[a-z0-9-]+\}|\b(?:Qwen3|VoxCPM2|H200|fp8|fp16|bf16|fp32|q4_0|4096)\b"
+    r"|16 bits|16-bit|16비트|16 位|right context \+ 1|오른쪽 문맥 \+ 1|右侧上下文 \+ 1",
+    re.MULTILINE,
+)
+NUMBER_WORDS = {
+    "en": r"\b(?:twice|thrice|half|halves|halved|double[sd]?|triple[sd]?|quarter|thirds?|tenths?|dozen|hundred|thousand)\b",
+    "ko": r"절반|두 배|세 배|네 배|몇 배|[0-9]분의|반으로",
+    "zh": r"一半|两倍|三倍|四倍|减半|翻倍|翻番|[一二三四五六七八九十]分之",
+}
+
+
+def environment() -> jinja2.Environment:
+    return render._environment()
+
+
+def parse(path) -> nodes.Template:
+    return environment().parse(path.read_text(encoding="utf-8"))
+
+
+def language_of(path) -> str:
+    return path.name.split(".")[0]
+
+
+def folders() -> list:
+    return sorted({path.parent for path in FILES})
+
+
+def data_of(tree: nodes.Template) -> Iterator[nodes.TemplateData]:
+    return tree.find_all(nodes.TemplateData)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_figure_is_typed_in(path):
+    for data in data_of(parse(path)):
+        text = NAMES.sub("", data.data)
+        assert not re.search(r"\d", text), f"{path.name}:{data.lineno}: a digit in {text.strip()!r}"
+        word = re.search(NUMBER_WORDS[language_of(path)], text, re.IGNORECASE)
+        assert not word, f"{path.name}:{data.lineno}: {word[0]!r} stands for a number"
+
+
+def test_the_lint_for_figures_sees_one():
+    tree = environment().parse("It reaches 86% of the bandwidth.")
+    assert any(re.search(r"\d", NAMES.sub("", data.data)) for data in data_of(tree))
+    assert re.search(NUMBER_WORDS["en"], "about half of it")
+
+
+def claim_asked(test: nodes.Node) -> tuple[str, str] | None:
+    """`c.NAME.ASKED` as (NAME, ASKED)."""
+    if isinstance(test, nodes.Getattr) and isinstance(test.node, nodes.Getattr):
+        owner = test.node.node
+        if isinstance(owner, nodes.Name) and owner.name == "c":
+            return test.node.attr, test.attr
+    return None
+
+
+def faults_of_branches(tree: nodes.Template) -> list[str]:
+    found = []
+    for branch in tree.find_all(nodes.If):
+        asked = claim_asked(branch.test)
+        if asked is None or asked[1] != "holds":
+            continue
+        others = [claim_asked(other.test) for other in branch.elif_]
+        if others != [(asked[0], "refuted")] or not branch.else_:
+            found.append(f"line {branch.lineno}: {asked[0]}")
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_each_claim_has_three_sentences(path):
+    assert faults_of_branches(parse(path)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% if c.a.holds %}yes{% endif %}",
+        "{% if c.a.holds %}yes{% else %}no{% endif %}",
+        "{% if c.a.holds %}yes{% elif c.b.refuted %}no{% else %}?{% endif %}",
+        "{% if c.a.holds %}yes{% elif c.a.refuted %}no{% endif %}",
+    ],
+)
+def test_the_lint_for_branches_sees_a_missing_one(text):
+    assert faults_of_branches(environment().parse(text))
+
+
+def sections(path) -> dict[str, dict[str, list[str]]]:
+    """Facts and claims that a template names, by the heading they stand under."""
+    found: dict[str, dict[str, list[str]]] = {"": {"facts": [], "claims": []}}
+    current = ""
+    for node in in_order(parse(path)):
+        if isinstance(node, nodes.TemplateData):
+            for heading in HEADING.finditer(node.data):
+                current = heading[1]
+                found[current] = {"facts": [], "claims": []}
+        elif isinstance(node, nodes.Getattr):
+            dotted = name_of(node)
+            if dotted.startswith("c."):
+                found[current]["claims"].append(dotted.split(".")[1])
+            elif dotted:
+                found[current]["facts"].append(dotted)
+    return {name: {kind: sorted(set(names)) for kind, names in part.items()} for name, part in found.items()}
+
+
+def in_order(node: nodes.Node) -> Iterator[nodes.Node]:
+    for child in node.iter_child_nodes():
+        yield child
+        if not (isinstance(child, nodes.Getattr) and name_of(child)):
+            yield from in_order(child)
+
+
+def name_of(node: nodes.Node) -> str:
+    """`focus.machine.bandwidth` for a chain of attributes that begins at a name; "" for any other."""
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.Getattr):
+        owner = name_of(node.node)
+        return f"{owner}.{node.attr}" if owner else ""
+    return ""
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.name)
+def test_languages_tell_the_same(folder):
+    first, *others = (sections(folder / f"{language}.md.j2") for language in LANGUAGES)
+    for other in others:
+        assert list(other) == list(first), "the headings differ"
+        for heading in first:
+            assert other[heading] == first[heading], f"under {heading!r}"
+
+
+def test_every_claim_is_told():
+    told = {name for path in FILES for part in sections(path).values() for name in part["claims"]}
+    assert told == set(CLAIMS)
+
+
+@pytest.fixture(scope="module", params=[None, *Outcome], ids=str)
+def rendered(request):
+    force = None if request.param is None else dict.fromkeys(CLAIMS, request.param)
+    return render.pages(load(RESULTS), force)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_typography(rendered, language):
+    """Prose only: receipts are formulas and records."""
+    pages = {path: text for path, text in rendered.items() if path.startswith(f"{language}/") and "index" in path}
+    found = {f"{path}: {finding}" for path, text in pages.items() for finding in typography.lint(text, language)}
+    assert not found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_outcome_has_words_of_its_own(language):
+    """Forced to another outcome, the sentences of every claim change in every language."""
+    told = render.tell(load(RESULTS))[0]
+    for name in CLAIMS:
+        texts = {sentences(told, language, name, outcome) for outcome in Outcome}
+        assert len(texts) == len(Outcome), name
+
+
+def sentences(told: render.Told, language: str, name: str, outcome: Outcome) -> str:
+    """An article with one claim forced, without the marks that lead to a claim's test."""
+    forced = {**told.claims, name: replace(told.claims[name], forced=outcome)}
+    return re.sub(r'<a class="claim .*?</a>', "", render.article(replace(told, claims=forced), language))
+
+
+def test_links_lead_to_receipts(rendered):
+    """Every number and claim of an article has its place on the receipts page of the same edition and language."""
+    for path, text in rendered.items():
+        if path.endswith("/index.md") and path.count("/") == 2:
+            receipts = rendered[path.replace("index.md", "receipts.md")]
+            anchors = set(re.findall(r'(?:id="|\{#)([^"}]+)', receipts))
+            wanted = set(re.findall(r'href="receipts/#([^"]+)"', text))
+            assert wanted and wanted <= anchors, sorted(wanted - anchors)
+
+
+def test_headings_are_ascii_and_shared(rendered):
+    for edition in ("source", "cpu"):
+        ids = [HEADING.findall(rendered[f"{language}/{edition}/index.md"]) for language in LANGUAGES]
+        assert ids[0] == ids[1] == ids[2]
+        assert len(ids[0]) == len(set(ids[0]))
