@@ -85,7 +85,9 @@ def _claim(claim: Claim, voice: Voice) -> dict[str, Any]:
         "counted": claim.truth.counted,
         "total": claim.truth.total,
         "comparisons": [
-            f"{made.left.name or 'value'} {voice.value(made.left)} {made.symbol} {voice.value(made.right)}: {made.outcome}"
+            " ".join(
+                [made.left.name or "value", voice.value(made.left), made.symbol, voice.value(made.right), made.outcome]
+            )
             for made in claim.truth.comparisons
         ],
     }

@@ -1,7 +1,7 @@
-"""Charts: an edition's facts as Plotly figures, built once and their texts put into each language afterwards.
+"""Charts: an edition's facts as Plotly figures, built once, their texts put into each language afterwards.
 
-Colours are roles ("var:--chart-1") that the page resolves in its palette. Missing points are left out, never drawn as 0.
-A text to translate stands in a figure as `@name`, an entry of labels.toml [chart].
+Colours are roles ("var:--chart-1") that the page resolves in its palette. Missing points are left out,
+never drawn as 0. A text to translate stands in a figure as `@name`, an entry of labels.toml [chart].
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _batch(edition: Edition) -> Chart:
 
 
 def _batch_limits(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) -> Iterator[go.Scatter]:
-    """The ideal line from each model's single request, and the compute ceiling of each model whose arithmetic is known."""
+    """The ideal line from each model's single request, and the compute ceiling where the arithmetic is known."""
     most = max((row[1].value or 1 for row in rows), default=1)
     ideal_x, ideal_y = [], []
     limit_x, limit_y = [], []

@@ -23,6 +23,7 @@ class Kind(StrEnum):
     CALCULATED = "calculated"
     REPORTED = "reported"
     CITED = "cited"
+    GIVEN = "given"
     ESTIMATED = "estimated"
     UNMEASURED = "unmeasured"
 
@@ -121,7 +122,7 @@ class Quantity:
         return _combine("/", self, other, units.ratio(self.unit, other.unit), _divide)
 
 
-def constant(value: float, spelled: str, label: str, source: str = "", kind: Kind = Kind.CALCULATED) -> Quantity:
+def constant(value: float, spelled: str, label: str, source: str = "", kind: Kind = Kind.GIVEN) -> Quantity:
     """A number that a definition or a data file of the project gives; `label` names it in labels.toml."""
     return Quantity(value, units.unit(spelled), kind, Constant(label, source), value, value, shown_in=spelled)
 

@@ -1,4 +1,4 @@
-"""The receipts page: for every fact its formula, inputs and samples; for every claim its comparisons; for every run its machine."""
+"""The receipts page: where every fact comes from, how every claim was tested, on which machine every run was made."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Receipts:
         self.edition, self.claims = edition, claims
         self.voice = Voice(language, receipts="")
         self.samples = {run.id: run for run in edition.runs}
+        self.voice.groups = {group.path: self._heading(group).unescape() for group in edition.all_groups()}
 
     def text(self, section: str, name: str) -> str:
         return self.voice.labels.get(section, name)
@@ -51,10 +52,10 @@ class Receipts:
     def _group(self, group: Group, level: int) -> Iterator[str]:
         facts = list(group.own_facts())
         yield f"{'#' * level} {self._heading(group)} {{#{group.path}}}\n"
-        shown = [self._fact(fact) for fact in facts if fact.measured]
+        shown = [self.fact(fact) for fact in facts if fact.measured]
         if shown:
             yield "\n".join(shown) + "\n"
-        missing = [self._missing(fact) for fact in facts if not fact.measured]
+        missing = [self.missing(fact) for fact in facts if not fact.measured]
         if missing:
             yield '<ul class="receipt-missing">' + "".join(missing) + "</ul>\n"
         for part in group.parts():
@@ -71,14 +72,16 @@ class Receipts:
             named["machine"] = self.voice.machine(run)
         return Markup(self.text("group", group.heading).format(**named))
 
-    def _fact(self, fact: Quantity) -> str:
+    def fact(self, fact: Quantity) -> str:
+        """The receipt of one measured fact."""
         kind = fact.kind.value
         said = element("span", self.voice.value(fact), class_=f"fact {kind}")
         head = element("h4", plain(self.voice.label(fact)), " ", said, " ", element("small", self.text("kind", kind)))
         rows = [_row(name, value) for name, value in self._rows(fact)]
         return element("section", head, element("dl", *rows), class_="receipt", id=fact.name)
 
-    def _missing(self, fact: Quantity) -> str:
+    def missing(self, fact: Quantity) -> str:
+        """The receipt of a fact that is unmeasured."""
         what = "; ".join(dict.fromkeys(absence.what for absence in fact.absences))
         mark = element("span", self.text("kind", "unmeasured"), class_="fact unmeasured")
         why = f"{self.voice.colon}{self.voice.absent(fact.absences)} "
@@ -149,7 +152,10 @@ class Receipts:
     def _side(self, side: Quantity) -> Markup:
         if side.name:
             return joined(self.voice.label(side), " ", element("a", self.voice.value(side), href=f"#{side.name}"))
-        return joined(self.voice.formula(side, values=False), " = ", self.voice.value(side.plain()))
+        value = self.voice.exact(side.plain())
+        if isinstance(side.origin, Constant):
+            return joined(value)
+        return joined(self.voice.formula(side, values=False), " = ", value)
 
     def _runs(self) -> Iterator[str]:
         yield f"## {self.text('receipt', 'runs')} {{#runs}}\n"

@@ -140,7 +140,9 @@ class Page:
         caption = Markup(caller().strip())
         chart = self.told.charts.get(name)
         if chart is None:
-            absent = f"{self.voice.labels.get('chart', name)}{self.voice.colon}{self.voice.labels.get('kind', 'unmeasured')}"
+            absent = (
+                f"{self.voice.labels.get('chart', name)}{self.voice.colon}{self.voice.labels.get('kind', 'unmeasured')}"
+            )
             return element("figure", element("figcaption", absent), class_="chart missing") + "\n"
         # From docs/{language}/{edition}/; the default language is served one folder higher.
         up = "../" if self.voice.language == LANGUAGES[0] else "../../"

@@ -6,7 +6,7 @@ straddles the threshold. Truths combine by Kleene's three-valued logic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -135,7 +135,7 @@ def _any(outcomes: Iterable[Outcome]) -> Outcome:
     return next((o for o in (Outcome.HOLDS, Outcome.UNDECIDED) if o in seen), Outcome.REFUTED)
 
 
-def _family(members: list[Truth], what: str, rule: Any) -> Truth:
+def _family(members: list[Truth], what: str, rule: Callable[[Iterable[Outcome]], Outcome]) -> Truth:
     judged = [member for member in members if not member.absences]
     if not judged:
         absences = tuple(dict.fromkeys(a for member in members for a in member.absences))

@@ -79,13 +79,13 @@ _SPELLED = {
 
 @cache
 def unit(text: str) -> Unit:
-    """The unit that is written so on the pages. Raises KeyError for a spelling that the site does not know."""
+    """The unit that is written so on the pages. Raises KeyError for a spelling that the site lacks."""
     return _registry.Unit(_SPELLED[text])
 
 
 @cache
 def factor(source: Unit, target: Unit) -> float:
-    """What a magnitude in `source` is multiplied by to be in `target`. Raises DimensionalityError if they do not fit."""
+    """What turns a magnitude in `source` into one in `target`. Raises DimensionalityError if they do not fit."""
     return float(_registry.convert(1.0, source, target))
 
 

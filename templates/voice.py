@@ -28,11 +28,11 @@ PUBLISHED_DIGITS = 6
 LONG_MS = 999.5
 """From here on milliseconds are said as seconds."""
 
-COMMAS = {"zh": "，"}  # noqa: RUF001
-COLONS = {"zh": "："}  # noqa: RUF001
+COMMAS = {"zh": "，"}
+COLONS = {"zh": "："}
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]<>&\"'|{}#!~^$@]")
-_DASH = re.compile(r"(–|~|～| to )")  # noqa: RUF001
+_DASH = re.compile(r"(–|~|～| to )")
 _SYMBOLS = {"*": " × ", "/": " ÷ ", "-": " − ", "+": " + "}
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 
@@ -51,6 +51,8 @@ class Voice:
         self.language = language
         self.labels = Labels(language)
         self.receipts = receipts
+        self.groups: dict[str, str] = {}
+        """Headings of groups by path, where a page has them."""
         self.colon = COLONS.get(language, ": ")
         self.comma = COMMAS.get(language, ", ")
         self._values: dict[tuple[int, bool], str] = {}
@@ -134,6 +136,8 @@ class Voice:
 
     def _operation(self, origin: Operation, values: bool) -> Markup:
         operands = [self._operand(operand, values) for operand in origin.operands]
+        if not values and origin.symbol in _RANK and operands_alike(origin):
+            operands = [self._qualified(operand) for operand in origin.operands]
         if origin.symbol in ("max", "min"):
             members = operands if values else list(dict.fromkeys(operands))
             return joined(f"{origin.symbol}(", Markup(", ").join(members), ")")
@@ -157,9 +161,18 @@ class Voice:
         if isinstance(quantity.origin, Operation):
             return self._operation(quantity.origin, values)
         if values:
-            exact = isinstance(quantity.origin, Constant)
-            return Markup(html.escape(self.value(replace(quantity, digits=Digits(None, None if exact else 4)))))
+            return Markup(html.escape(self.exact(quantity)))
         return self.constant(quantity.origin)
+
+    def _qualified(self, quantity: Quantity) -> Markup:
+        """A fact's label with the group it belongs to, where two operands are named alike."""
+        group = quantity.name.rpartition(".")[0]
+        return element("a", f"{self.label(quantity)} [{self.groups.get(group, group)}]", href=f"#{quantity.name}")
+
+    def exact(self, quantity: Quantity) -> str:
+        """The value of what is no fact: a constant with all its digits, a result with four."""
+        significant = None if isinstance(quantity.origin, Constant) else 4
+        return self.value(replace(quantity, digits=Digits(None, significant)))
 
     def label(self, quantity: Quantity) -> str:
         """The name of a fact in this language."""
@@ -250,6 +263,12 @@ class Voice:
 
     def date(self, iso: str) -> str:
         return formats.date(iso, self.language)
+
+
+def operands_alike(origin: Operation) -> bool:
+    """Whether the operands are facts of the same name in different groups."""
+    names = [operand.name.rpartition(".")[2] for operand in origin.operands]
+    return all(names) and len(set(names)) < len(names)
 
 
 def _leaves(origin: Origin) -> Iterator[Quantity]:

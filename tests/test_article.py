@@ -1,4 +1,4 @@
-"""The article's templates: no figure typed in, three outcomes for each claim, the same facts and claims in each language."""
+"""The article's templates: no figure typed in, three outcomes a claim, the same facts and claims in each language."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ NAMES = re.compile(
     re.MULTILINE,
 )
 NUMBER_WORDS = {
-    "en": r"\b(?:twice|thrice|half|halves|halved|double[sd]?|triple[sd]?|quarter|thirds?|tenths?|dozen|hundred|thousand)\b",
+    "en": r"\b(?:twice|thrice|half|halves|halved|doubled?|tripled?|quarter|thirds?|tenths?|dozen|hundred|thousand)\b",
     "ko": r"절반|두 배|세 배|네 배|몇 배|[0-9]분의|반으로",
     "zh": r"一半|两倍|三倍|四倍|减半|翻倍|翻番|[一二三四五六七八九十]分之",
 }

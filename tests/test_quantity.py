@@ -19,7 +19,15 @@ def of(value, spelled, low=None, high=None):
 
 absent = missing("GB/s", Constant("one"), "not_run", "bandwidth/sum")
 
-UNFIT = [("GB", "GHz"), ("GB", "tok"), ("tok/s", "GHz"), ("tok/s", "GB/s"), ("req", "tok"), ("FLOP", "param"), ("s", "1")]
+UNFIT = [
+    ("GB", "GHz"),
+    ("GB", "tok"),
+    ("tok/s", "GHz"),
+    ("tok/s", "GB/s"),
+    ("req", "tok"),
+    ("FLOP", "param"),
+    ("s", "1"),
+]
 
 
 @pytest.mark.parametrize(("left", "right"), UNFIT)

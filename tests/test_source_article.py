@@ -29,7 +29,7 @@ FIGURES = [
     (f"{A}.traffic", 599, 0),
     (f"{A}.share", 66, 0),
     (f"{A}.unused_share", 34, 0),
-    (f"{A}.datasheet_share", 64, 0),
+    (f"{A}.share_of_datasheet", 64, 0),
     (f"{A}.p67.rate", 700, 0),
     (f"{A}.p67.timed", 95.7, 1),
     (f"{A}.p67.time", 95.7, 1),

@@ -15,7 +15,7 @@ from templates.facts.machine import MachineFacts
 from templates.facts.recognition import Recognition
 from templates.facts.samples import Samples
 from templates.facts.synthesis import Magpie, SynthesisPair, VoxCPM
-from templates.quantity import Digits, Quantity, best, constant, least
+from templates.quantity import Digits, Kind, Quantity, best, constant, least
 
 HERE = Path(__file__).parent.parent
 DEFAULT_MODEL = ("decode_transformers", "qwen3-0.6b-bf16")
@@ -39,7 +39,7 @@ class Overall(Group):
 
     @fact("1", decimals=0)
     def count(self) -> Quantity:
-        return constant(len([m for m in self.models if m.rate.measured]), "1", "models_measured")
+        return constant(len([m for m in self.models if m.rate.measured]), "1", "models_measured", kind=Kind.CALCULATED)
 
     @fact("%", decimals=0)
     def share_low(self) -> Quantity:
@@ -191,6 +191,11 @@ class Edition:
         models = list(dict.fromkeys([self.focus, *self.models]))
         speech: list[Group] = [self.voxcpm, self.magpie, self.synthesis, self.recognition]
         return [*machines, *models, *self.pairs, self.overall, *speech, self.thresholds]
+
+    def all_groups(self) -> Iterator[Group]:
+        """Every group, parts after the group they belong to."""
+        for group in self.groups:
+            yield from group.walk()
 
     @cached_property
     def facts(self) -> dict[str, Quantity]:

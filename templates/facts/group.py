@@ -26,6 +26,12 @@ class Group:
         """Groups that belong to this one."""
         return iter(())
 
+    def walk(self) -> Iterator[Group]:
+        """This group and all that belong to it."""
+        yield self
+        for part in self.parts():
+            yield from part.walk()
+
     def own_facts(self) -> Iterator[Quantity]:
         """The facts of this group, in the order they are written."""
         for owner in reversed(type(self).__mro__):

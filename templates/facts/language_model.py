@@ -121,7 +121,7 @@ class LanguageModel(Group):
         return ONE - self.share
 
     @fact("%", decimals=0)
-    def datasheet_share(self) -> Quantity:
+    def share_of_datasheet(self) -> Quantity:
         return self.traffic / self.machine.datasheet
 
     @fact("ms")
@@ -215,19 +215,26 @@ class LanguageModel(Group):
     def prefill_compute_share(self) -> Quantity:
         return self.prefill_compute / self.compute
 
+    @property
+    def shortest_prompt(self) -> Prompt | None:
+        """The shortest prompt, if there is a longer one to hold it against."""
+        timed = [prompt for prompt in self.prompts if prompt.rate.measured]
+        return timed[0] if len(timed) > 1 else None
+
     @fact("%", decimals=0)
     def short_prompt_loss(self) -> Quantity:
         """How far the shortest prompt's rate stays below the best."""
-        if not self.prompts:
-            return ONE - self.best_prefill / self.best_prefill
-        return ONE - self.prompts[0].rate / self.best_prefill
+        prompt = self.shortest_prompt
+        return ONE - prompt.rate / self.best_prefill if prompt else self._one_length("%")
 
     @fact("ms")
     def short_prompt_fixed(self) -> Quantity:
         """Time of the shortest prompt beyond what its tokens take at the best rate."""
-        if not self.prompts:
-            return TOKEN / self.best_prefill
-        return self.prompts[0].time - self.prompts[0].length / self.best_prefill
+        prompt = self.shortest_prompt
+        return prompt.time - prompt.length / self.best_prefill if prompt else self._one_length("ms")
+
+    def _one_length(self, spelled: str) -> Quantity:
+        return missing(spelled, Constant("prompt_length"), "one_length", f"{self.path} prefill")
 
     # Where arithmetic takes over
 

@@ -84,7 +84,7 @@ class MachineFacts(Group):
         return best([product.throughput for product in self.products], "TFLOPS", f"{self.path} matmul")
 
     def compute_in(self, dtype: str) -> Quantity:
-        """The ceiling of one type: the best of its shapes; where it was not measured, that of fp16, else of any type."""
+        """The ceiling of one type: the best of its shapes; where none was measured, that of fp16, else of any type."""
         for wanted in (dtype, FALLBACK_DTYPE):
             shapes = [product.throughput for product in self.products if product.dtype == wanted]
             if any(shape.measured for shape in shapes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from measure import limits
+from measure import limits, models
 from measure.results import Key, Report, Run, Sample, parse_key
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import unit
@@ -19,7 +19,7 @@ class Samples:
         self.run_id = run_id
         self.run = run
         self.used: set[str] = set()
-        self.verdicts = limits.verdicts(run) if run else {}
+        self.verdicts = limits.verdicts(run, models) if run else {}
 
     def get(self, wanted: Key, spelled: str, *, rejected: bool = False) -> Quantity:
         """The sample as a quantity. A rejected one is given only to facts about its rejection, which ask for it so."""
@@ -42,7 +42,7 @@ class Samples:
         value = sample.config.get(name)
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
             return missing(spelled, origin, "not_recorded", f"{wanted} {name}")
-        return constant(float(value), spelled, name, str(wanted), self._kind())
+        return constant(float(value), spelled, name, f"{self.run_id}: {wanted}", self._kind())
 
     def repeats(self, wanted: Key) -> Quantity:
         """How many repetitions a sample has; unmeasured where its source does not tell."""
@@ -50,7 +50,7 @@ class Samples:
         if sample is None or not sample.count:
             reason = self._reason(wanted) if sample is None else "not_recorded"
             return missing("1", Sampled(self.run_id, str(wanted)), reason, str(wanted))
-        return constant(float(sample.count), "1", "repeats", str(wanted), self._kind())
+        return constant(float(sample.count), "1", "repeats", f"{self.run_id}: {wanted}", self._kind())
 
     def subjects(self, quantity: str) -> list[tuple[str, str]]:
         """Pairs of measurement and subject for which the run holds `quantity`, in the order of the run."""
@@ -93,7 +93,7 @@ class Samples:
     def _reason(self, wanted: Key) -> str:
         if self.run is None:
             return "no_run"
-        failure = self.run.failures.get(str(wanted)) or self.run.failures.get(wanted.measurement)
+        failure = self.run.failures.get(str(wanted)) or self.run.failures.get(f"{wanted.measurement}/plan")
         return failure.reason if failure else "not_published" if self.run.kind == "reported" else "not_run"
 
     def _kind(self) -> Kind:

@@ -1,0 +1,87 @@
+"""Gives each language of the site its own search index, and its pages language links that hold wherever it is served.
+
+The i18n plugin leaves one index for all languages: a search would show hits in languages the reader did not choose, and
+every page would load three times what it needs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import event_priority
+from mkdocs.structure.nav import Navigation
+from mkdocs.structure.pages import Page
+
+ALTERNATE = re.compile(r'\n\s*<link rel="alternate" [^>]*hreflang="[^>]*>')
+BASE = re.compile(r'(<script id="__config" type="application/json">.*?"base": ")([^"]*)(")', re.DOTALL)
+INDEX = Path("search") / "search_index.json"
+
+
+@event_priority(-200)
+def on_page_context(context: dict[str, Any], page: Page, config: MkDocsConfig, nav: Navigation) -> dict[str, Any]:
+    """Makes the language links of a start page relative, as they are on other pages: they then hold below any path."""
+    if page is nav.homepage:
+        default = config.plugins["i18n"].default_language  # type: ignore[attr-defined]
+        for alternate in config.extra.alternate:  # type: ignore[attr-defined]
+            alternate["link"] = "./" if alternate["lang"] == default else f"{alternate['lang']}/"
+    return context
+
+
+@event_priority(-200)
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
+    """Keeps the page for addresses that do not exist, of which there is one, in the default language.
+
+    An empty text is not written, so that what the last language's build would put there does not replace it.
+    """
+    if template_name != "404.html":
+        return output_content
+    i18n = config.plugins["i18n"]
+    return ALTERNATE.sub("", output_content) if i18n.is_default_language_build else ""  # type: ignore[attr-defined]
+
+
+@event_priority(-200)
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Points the page's search at its language's index and drops its alternate links.
+
+    For each alternate link the theme's script asks for a sitemap.xml beside it, which is not there. Search engines find
+    the same links in the site's one sitemap.xml.
+    """
+    i18n = config.plugins["i18n"]
+    output = ALTERNATE.sub("", output)
+    if i18n.is_default_language_build:  # type: ignore[attr-defined]
+        return output
+    output, found = BASE.subn(rf"\g<1>\g<2>/{i18n.current_language}/\g<3>", output)  # type: ignore[attr-defined]
+    if not found:
+        raise ValueError(f"{page.file.src_uri}: no base in the theme's __config; the search index cannot be set")
+    return output
+
+
+@event_priority(-200)
+def on_post_build(config: MkDocsConfig) -> None:
+    """Splits the index once all languages are built, which is when the i18n plugin is done."""
+    i18n = config.plugins["i18n"]
+    if not i18n.building:  # type: ignore[attr-defined]
+        split_index(Path(config.site_dir), i18n.build_languages, i18n.default_language)  # type: ignore[attr-defined]
+
+
+def split_index(site: Path, languages: list[str], default: str) -> None:
+    """Writes `{language}/search/search_index.json`, the default language's at the site's root."""
+    index = json.loads((site / INDEX).read_text(encoding="utf-8"))
+    for language in languages:
+        folder = "" if language == default else f"{language}/"
+        others = tuple(f"{other}/" for other in languages if f"{other}/" != folder)
+        docs = [
+            {**entry, "location": entry["location"].removeprefix(folder)}
+            for entry in index["docs"]
+            if entry["location"].startswith(folder) and not entry["location"].startswith(others)
+        ]
+        write_index(site / folder / INDEX, {**index, "docs": docs})
+
+
+def write_index(path: Path, index: dict[str, object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(index, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")

@@ -1,0 +1,67 @@
+"""Renders the pages before MkDocs reads them, so that `mkdocs serve` and `build` always show results.json as it is.
+
+The renderer runs as a process of its own: a long-lived server then never holds an old version of it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.livereload import LiveReloadServer
+from mkdocs.plugins import event_priority
+
+MEASURE = tuple(f"measure/{name}" for name in ("limits.py", "models.py", "models.toml", "results.py"))
+SOURCES = ("results.json", "templates", *MEASURE)
+"""What the rendered pages follow from."""
+
+ASSETS = ("docs/assets/stylesheets", "docs/assets/javascripts", "overrides")
+"""What is written by hand and goes into the site as it is."""
+
+
+@event_priority(100)
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Renders, once a build: the i18n plugin comes here again for each further language.
+
+    Raises PluginError with what the renderer said if it fails.
+    """
+    if not config.plugins["i18n"].building:  # type: ignore[attr-defined]
+        render(root(config))
+    if has_here(Path(config.docs_dir)) and config.nav is not None:
+        config.nav = [*(entry for entry in config.nav if entry != HERE), HERE]
+    return config
+
+
+def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> LiveReloadServer:
+    """Watches the sources instead of docs/: the renderer writes there, and each edit would make a second rebuild."""
+    server.unwatch(config.docs_dir)
+    for path in (*SOURCES, *ASSETS):
+        if (root(config) / path).exists():
+            server.watch(str(root(config) / path))
+    return server
+
+
+HERE = {"edition-here": [{"article": "here/index.md"}, {"receipts": "here/receipts.md"}]}
+"""Navigation of the reader's own edition, which is never committed and so not in mkdocs.yml."""
+
+
+def has_here(docs: Path) -> bool:
+    """Whether the reader's own edition was rendered."""
+    return any(docs.glob("*/here/index.md"))
+
+
+def root(config: MkDocsConfig) -> Path:
+    """The project's folder: the one mkdocs.yml is in."""
+    return Path(config.config_file_path).parent
+
+
+def render(project: Path) -> None:
+    """Runs `python -m templates`. No bytecode is written, as that would touch templates/, which is watched."""
+    command = [sys.executable, "-B", "-m", "templates"]
+    run = subprocess.run(command, cwd=project, capture_output=True, text=True, encoding="utf-8", check=False)
+    if run.returncode:
+        raise PluginError(f"python -m templates could not render the pages:\n{(run.stderr or run.stdout).strip()}")

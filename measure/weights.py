@@ -1,0 +1,176 @@
+"""Weights for a model of the article: random ones of the true shape, or real ones from a folder or the hub.
+
+Speed does not depend on the values, so random weights measure it as real ones do, and need no download. What a model
+says, and when it stops, does depend on them, and is never measured with random ones.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import msgspec
+
+from measure import device, models
+from measure.models import Model, Subject
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+HUB = "hub:"
+"""What an identifier of the hub begins with, as in hub:Qwen/Qwen3-0.6B."""
+
+SPREAD = 0.02
+"""Standard deviation of random weights: Qwen3's initializer_range."""
+
+POOL = 2**24
+"""Random numbers drawn; larger tensors repeat them, which takes a tenth of the time of drawing each."""
+
+
+class WeightsError(Exception):
+    """Weights that cannot be used; the message says which, why, and what to do."""
+
+
+class Counts(NamedTuple):
+    """What a built module holds, each tensor counted once."""
+
+    parameters: int
+    parameters_without_embeddings: int
+    step_bytes: int
+    """Bytes a decoding step reads: all but an input embedding that is not the output head too (one row is read)."""
+
+
+def random(subject: Subject, where: str) -> Qwen3ForCausalLM:
+    """A Qwen3 of the subject's shape and precision on device `where`, its matrices normally distributed.
+
+    Built without storage first, so that memory never holds it twice.
+    """
+    import torch
+    from transformers import Qwen3ForCausalLM
+    from transformers.models.qwen3.modeling_qwen3 import Qwen3RotaryEmbedding
+
+    config = qwen3_config(subject.model)
+    with torch.device("meta"):
+        module = Qwen3ForCausalLM(config)
+    _plain(module).to(device.dtype(subject.precision)).to_empty(device=where)
+    module.tie_weights()
+    # The rotation's frequencies are computed, not loaded: without storage they were lost.
+    with torch.device(where):
+        module.model.rotary_emb = Qwen3RotaryEmbedding(config)
+    _fill(module, where)
+    _plain(module).eval()
+    return module
+
+
+def real(subject: Subject, where: str, source: str) -> Qwen3ForCausalLM:
+    """The checkpoint at `source`, a folder or hub:ID, in the subject's precision on device `where`.
+
+    Raises WeightsError if it is not the subject's shape, lacks a tensor or cannot be read.
+    """
+    found = shape(source)
+    if found != subject.model:
+        other = subject.model.name
+        raise WeightsError(f"{source}: has the shape of {found.name}, not of {other}. Pass that one's weights.")
+    module = _load(source, subject.precision)
+    _plain(module).to(where).eval()
+    return module
+
+
+def _load(source: str, precision: str) -> Qwen3ForCausalLM:
+    from safetensors import SafetensorError
+    from transformers import Qwen3ForCausalLM
+
+    try:
+        loaded: Any = Qwen3ForCausalLM.from_pretrained(
+            _place(source), dtype=device.dtype(precision), output_loading_info=True
+        )
+    except (OSError, ValueError, SafetensorError) as error:
+        raise WeightsError(f"{source}: cannot be loaded: {error}. Check the folder or the identifier.") from error
+    module, told = loaded
+    if told["missing_keys"]:  # transformers would draw them at random, with a warning alone
+        lacking = ", ".join(sorted(told["missing_keys"])[:3])
+        raise WeightsError(f"{source}: lacks {lacking}. Download the checkpoint again.")
+    return cast("Qwen3ForCausalLM", module)
+
+
+def shape(source: str) -> Model:
+    """The model whose shape the checkpoint at `source` has. Raises WeightsError if there is none, or no checkpoint."""
+    found = models.match(_config(source))
+    if found is None:
+        raise WeightsError(f"{source}: has the shape of no Qwen3 in measure/models.toml. Add its shape there.")
+    return found
+
+
+def count(module: nn.Module) -> Counts:
+    """Count a built causal language model; a tied embedding is one tensor."""
+    tensors = {id(tensor): tensor for tensor in module.parameters()}
+    embedding, head = _embeddings(module)
+    outer = {id(tensor): tensor for tensor in (embedding, head)}
+    total = sum(tensor.numel() for tensor in tensors.values())
+    held = sum(tensor.nbytes for tensor in tensors.values())
+    return Counts(
+        parameters=total,
+        parameters_without_embeddings=total - sum(tensor.numel() for tensor in outer.values()),
+        step_bytes=held if embedding is head else held - embedding.nbytes,
+    )
+
+
+def qwen3_config(model: Model) -> Qwen3Config:
+    """The transformers configuration of a Qwen3 of this shape."""
+    from transformers import Qwen3Config
+
+    shape: dict[str, Any] = dict(models.qwen3_shape(model))
+    rotation: dict[str, Any] = {"rope_type": "default", "rope_theta": 1e6}
+    return Qwen3Config(**shape, max_position_embeddings=40960, rms_norm_eps=1e-6, rope_parameters=rotation)
+
+
+def _embeddings(module: nn.Module) -> tuple[Tensor, Tensor]:
+    causal: Any = module
+    return causal.get_input_embeddings().weight, causal.get_output_embeddings().weight
+
+
+def _plain(module: nn.Module) -> nn.Module:
+    """The same module under torch's type: transformers wraps its methods in a way that type checkers do not follow."""
+    return module
+
+
+def _fill(module: nn.Module, where: str) -> None:
+    import torch
+
+    kind = next(module.parameters()).dtype
+    with torch.no_grad():
+        pool = torch.empty(POOL, device=where).normal_(0, SPREAD).to(kind)
+        for tensor in module.parameters():
+            if tensor.dim() == 1:
+                tensor.fill_(1.0)  # a norm
+            else:
+                _tile(tensor.view(-1), pool)
+
+
+def _tile(flat: torch.Tensor, pool: torch.Tensor) -> None:
+    for start in range(0, flat.numel(), pool.numel()):
+        part = flat[start : start + pool.numel()]
+        part.copy_(pool[: part.numel()])
+
+
+def _config(source: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(_config_file(source).read_bytes(), type=dict[str, Any])
+    except (OSError, ValueError) as error:
+        raise WeightsError(
+            f"{source}: no config.json can be read: {error}. Pass a checkpoint's folder, or hub:ID."
+        ) from error
+
+
+def _config_file(source: str) -> Path:
+    if not source.startswith(HUB):
+        return Path(source) / "config.json"
+    from huggingface_hub import hf_hub_download
+
+    return Path(hf_hub_download(_place(source), "config.json"))
+
+
+def _place(source: str) -> str:
+    return source.removeprefix(HUB)

@@ -1,0 +1,1 @@
+"""Measurements that measure nothing, to test what carries measurements out."""

@@ -1,0 +1,435 @@
+"""The command line: does what it says, goes on where it stopped, and refuses in one line with exit code 1."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from measure import __main__ as cli
+from measure import doctor, machine, registry, results, runner, screen
+from measure.merge import renamed
+from measure.results import Failure, Machine, Report, Results, Run, Sample
+
+ROOT = Path(__file__).parent.parent
+MACHINE = Machine("a small machine", "cpu", cores=2)
+AT = "2026-11-29T13:45:00Z"
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capfd):
+    """Run the command line in an empty folder, with the fake measurements, on a machine that never changes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests")]))
+    monkeypatch.setattr(registry, "PACKAGE", "fakes")
+    monkeypatch.setattr(machine, "describe", lambda device="": MACHINE)
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["measure", *words])
+        code = cli.main()
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return run
+
+
+def stored(file="results.json"):
+    return results.load(Path(file))
+
+
+def put(*runs, file="results.json"):
+    results.save(Results(list(runs)), Path(file))
+    return Path(file).read_bytes()
+
+
+def executed(run_id="here", machine=MACHINE, **rates):
+    command = f"python -m measure run x --run {run_id}"
+    samples = {f"x/{name}": Sample("tok/s", [value], AT, command) for name, value in rates.items()}
+    return Run(run_id, "executed", machine, AT, samples)
+
+
+def reported(run_id="source-a", value=905.0):
+    return Run(run_id, "reported", MACHINE, "2026-10-06", {"bandwidth/sum": Report("GB/s", value, "an article")})
+
+
+def refused(answer, *parts):
+    """One line that starts with error, holds the parts, and comes with exit code 1."""
+    code, out, err = answer
+    assert code == 1 and err.startswith("error: ") and err.count("\n") == 1, (code, out, err)
+    assert all(part in err for part in parts), err
+    return True
+
+
+# here
+
+
+def test_here_measures_what_it_can_and_says_what_not(call):
+    code, out, err = call("here", "--set", "do=well")
+    assert code == 0, err
+    run = stored().run("here")
+    assert len(run.samples) == 5 and run.machine == MACHINE
+    assert {failure.reason for failure in run.failures.values()} == {"engine_missing", "crashed"}
+    assert out.count("new") == 5 and "11 tok/s" in out and "10 to 12" in out
+    told = "not measured: absent/rate?requests=1: a package it needs is not installed (not installed: no_such_engine)"
+    assert told in out
+    assert "steady: 3 measured" in err and "absent: not measured: a package it needs" in err
+    assert "No site here to render" in err
+
+
+def test_here_again_measures_nothing_that_is_there(call):
+    call("here", "--set", "do=well")
+    before = stored().run("here").samples
+    code, out, err = call("here", "--set", "do=well")
+    assert code == 0 and "new" not in out and "steady: 3 there from before" in err
+    assert stored().run("here").samples == before and Path("measured.log").read_text().count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--quick"], "was measured with another configuration"),
+        (["--set", "pace=slow"], "was measured with another configuration"),
+        (["--again"], "as asked"),
+    ],
+)
+def test_here_starts_afresh_where_it_cannot_go_on_and_says_so(call, words, why):
+    call("here", "--set", "do=well")
+    before = stored().run("here")
+    code, out, err = call("here", "--set", "do=well", *words)
+    assert code == 0 and "Starting run 'here' afresh" in err and why in err and "with 5 samples, is replaced" in err
+    assert out.count("new") == 5
+    (kept,) = Path().glob(".results.json.here-*.replaced")
+    assert str(kept) in err and stored(kept).runs == [before]
+
+
+def test_here_starts_afresh_on_another_machine(call, monkeypatch):
+    put(executed(machine=Machine("another machine", "cpu"), rate=1.0), reported())
+    code, _, err = call("here", "--set", "do=well")
+    assert code == 0 and "another machine (name 'another machine' against 'a small machine' here)" in err
+    assert stored().run("here").machine == MACHINE and "x/rate" not in stored().run("here").samples
+    assert stored().run("source-a") == reported()
+
+
+def test_here_goes_on_after_a_failure(call):
+    call("here", "--set", "do=segfault")
+    code, _, err = call("here", "--set", "do=segfault")
+    assert code == 0 and "Starting" not in err and "wild: 1 there from before, 1 not measured" in err
+
+
+def test_here_where_nothing_can_be_measured_is_an_error(call, monkeypatch):
+    everything = registry.find("fakes")
+    monkeypatch.setattr(registry, "find", lambda package="": {"absent": everything["absent"]})
+    code, out, err = call("here")
+    assert code == 1 and "nothing could be measured. `python -m measure doctor` tells" in err
+    assert out.count("not measured: absent/") == 2
+
+
+def test_here_renders_and_serves_in_processes_of_their_own(call, monkeypatch):
+    started = renders(monkeypatch)
+    assert call("here", "--serve", "--set", "do=well")[0] == 0
+    assert started == [["templates"], ["mkdocs", "serve"]]
+
+
+def test_here_renders_another_file_too(call, monkeypatch):
+    started = renders(monkeypatch)
+    call("here", "--results", "mine.json", "--set", "do=well")
+    assert started == [["templates", "--results", "mine.json"]] and stored("mine.json").run("here")
+
+
+def test_here_tells_when_the_site_cannot_be_rendered(call, monkeypatch):
+    renders(monkeypatch, code=1)
+    code, _, err = call("here", "--set", "do=well")
+    assert code == 1 and err.splitlines()[-1].startswith("error: the site could not be rendered")
+    assert len(stored().run("here").samples) == 5
+
+
+def renders(monkeypatch, code=0):
+    """Pretend that the site is here; returns the modules that are started as processes."""
+    started = []
+
+    def start(words, **_):
+        started.append(list(words[2:]))
+        return subprocess.CompletedProcess(words, code)
+
+    monkeypatch.setattr(doctor, "has_site", lambda folder: True)
+    monkeypatch.setattr(cli.subprocess, "run", start)
+    return started
+
+
+# run
+
+
+def test_run_measures_by_name_into_a_run(call):
+    code, out, err = call("run", "steady", "--run", "gpu-server", "--results", "gpu.json")
+    assert code == 0 and len(stored("gpu.json").run("gpu-server").samples) == 3 and "run gpu-server" in out
+    assert not Path("results.json").exists()
+    command = stored("gpu.json").run("gpu-server").samples["steady/qwen3-0.6b-bf16/rate?requests=1"].command
+    assert command == "python -m measure run steady --run gpu-server", "a command holds no path"
+    assert "No site" not in err
+
+
+def test_run_tells_what_failed_and_its_output(call):
+    code, out, err = call("run", "steady", "wild", "--set", "do=raise")
+    assert code == 1 and len(stored().run("here").samples) == 4
+    assert "about to misbehave" in err and "ValueError" in err
+    assert "error: results.json: run 'here': 1 not measured, the first wild/rate?requests=4" in err.splitlines()[-1]
+    assert "not measured: wild/rate?requests=4: the measurement crashed (ValueError: cannot open ... on ...)" in out
+
+
+def test_run_again_measures_anew_and_keeps_the_old(call):
+    call("run", "steady")
+    first = stored().run("here")
+    code, out, err = call("run", "steady", "--again")
+    assert code == 0 and out.count("new") == 3
+    (kept,) = Path().glob(".results.json.here-*.replaced")
+    assert str(kept) in err and stored(kept).runs == [first]
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["run", "bandwith"], ["measurement 'bandwith' does not exist", "Choose from absent, steady"]),
+        (["run", "steady", "--set", "pace"], ["--set 'pace'", "name=value"]),
+        (["run", "steady", "--set", "speed=1"], ["--set speed", "Choose from device, pace"]),
+        (["run", "steady", "--run", "Not An Id"], ["--run 'Not An Id'", "lower-case"]),
+        (["run", "steady", "--run", "source-a"], ["run 'source-a'", "others reported", "another with --run."]),
+        (["run"], ["NAME", "--help"]),
+        (["run", "steady", "--quik"], ["--quik", "--help"]),
+        (["runn"], ["runn", "--help"]),
+        (["merge", "nowhere.json"], ["nowhere.json: cannot be read"]),
+        (["merge", "nowhere.json", "--as", "No"], ["--as 'No'"]),
+        (["check", "--results", "nowhere.json"], ["nowhere.json: cannot be read", "--results"]),
+    ],
+)
+def test_bad_input_is_one_line(call, words, parts):
+    before = put(reported())
+    assert refused(call(*words), *parts)
+    assert Path("results.json").read_bytes() == before
+
+
+def test_a_device_that_is_not_there_is_one_line(call, monkeypatch):
+    def describe(device):
+        raise ValueError("device 'cuda' needs an NVIDIA card and its driver; choose cpu")
+
+    monkeypatch.setattr(machine, "describe", describe)
+    assert refused(call("run", "steady", "--set", "device=cuda"), "--set device=cuda", "choose cpu")
+
+
+@pytest.mark.parametrize("words", [["here"], ["run", "steady"], ["list"], ["check"], ["merge", "other.json"]])
+def test_a_broken_file_is_one_line_and_stays_as_it_is(call, words):
+    put(reported(), file="other.json")
+    Path("results.json").write_bytes(b'{"schema": 1, "runs": [')
+    assert refused(call(*words), "results.json: not a results file", "Restore the file")
+    assert Path("results.json").read_bytes() == b'{"schema": 1, "runs": ['
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(call):
+    put(executed(rate=1.0))
+    code = """
+import resource, sys
+from measure import registry, machine, results, __main__ as cli
+machine.describe = lambda device="": results.Machine("a small machine", "cpu", cores=2)
+registry.PACKAGE = "fakes"
+resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
+sys.exit(cli.main())
+"""
+    done = subprocess.run([sys.executable, "-B", "-c", code, "run", "steady"], capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    assert "error: results.json: cannot be saved (File too large). Make room" in done.stderr.splitlines()[-1]
+    assert "x/rate" in stored().run("here").samples and not list(Path().glob(".*.unfinished"))
+
+
+def test_as_a_program_it_prints_no_traceback(tmp_path):
+    (tmp_path / "results.json").write_text('{"schema": 1, "runs": [{"id": "a"}]}')
+    words = [sys.executable, "-m", "measure", "check"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: results.json: ") and done.stderr.count("\n") == 1
+
+
+def test_without_a_command_it_helps(call):
+    code, out, _ = call()
+    assert code == 0 and "here" in out and "doctor" in out
+
+
+# list, check, doctor
+
+
+def test_list_tells_needs_and_runs(call):
+    put(Run("cpu", "executed", MACHINE, AT, {"steady/rate": Sample("tok/s", [1.0], AT, "c")}))
+    code, out, _ = call("list")
+    assert code == 0 and "steady: three numbers that never change" in out
+    assert "needs msgspec; installed; in runs cpu" in out
+    assert "needs msgspec, no_such_engine; not installed: no_such_engine; in no run" in out
+
+
+def test_list_as_json_needs_no_file(call):
+    code, out, _ = call("list", "--json")
+    rows = {row["name"]: row for row in json.loads(out)}
+    assert code == 0 and list(rows) == ["absent", "steady", "unplanned", "wild"]
+    assert rows["absent"] == {
+        "name": "absent",
+        "summary": "what cannot be installed",
+        "needs": ["msgspec", "no_such_engine"],
+        "installed": False,
+        "missing": ["no_such_engine"],
+        "runs": [],
+    }
+
+
+def test_check_tells_rejected_samples_first(call):
+    model = "decode_vllm/qwen3-4b-fp8"
+    told = {
+        "bandwidth/sum": Report("GB/s", 250.0, "an article"),
+        "matmul/throughput?dtype=fp16&n=4096": Report("TFLOPS", 31.8, "an article"),
+        f"{model}/parameters_without_embeddings": Report("param", 3.6e9, "an article"),
+        f"{model}/prefill_rate?input=repeated": Report("tok/s", 91240.0, "an article"),
+        f"{model}/prefill_rate?tokens=1024": Report("tok/s", 3438.0, "an article"),
+    }
+    put(Run("source-b", "reported", MACHINE, "2026-10-06", told))
+    code, out, _ = call("check")
+    first, *_, last = out.splitlines()
+    assert code == 0 and first.startswith(f"rejected  source-b  {model}/prefill_rate?input=repeated  91,240 tok/s  ")
+    assert "above compute: 656.9 TFLOPS, 20.7 times 31.8 TFLOPS. Look for tokens that were not computed" in first
+    assert "accepted  source-b  bandwidth/sum  250 GB/s  no limit applies" in out
+    assert "3438 tok/s  not above compute: 24.75 TFLOPS, 0.778 times 31.8 TFLOPS" in out
+    assert last == "results.json: 1 rejected, 0 suspect, 4 accepted"
+
+
+def test_doctor_names_what_to_install(call, monkeypatch):
+    monkeypatch.setattr(machine, "cuda", lambda: None)
+    code, out, _ = call("doctor")
+    assert code == 0 and "ok     steady: can be measured" in out
+    assert "lacks  absent: lacks no_such_engine; pip install no-such-engine" in out
+
+
+def test_texts_of_a_file_are_never_markup_or_escape_codes(call):
+    odd = Machine("[bold]x[/bold] \x1b[31m<b>{{ 1 }}[ 1 ]", "cpu")
+    put(executed(machine=odd, rate=1.0))
+    assert refused(call("run", "steady"), "[bold]x[/bold]", "<b>{{ 1 }}[ 1 ]")
+    screen.show_run(executed(machine=odd, rate=1.0), [])
+    _, out, _ = call("check")
+    assert "\x1b" not in out
+
+
+def test_a_machine_of_any_name_can_be_shown(capsys):
+    run = executed(machine=Machine("[/x][red]\x1b[2J\r\n", "cpu"), rate=1.0)
+    run.failures["x/y"] = Failure("crashed", AT, "[/nothing] \x07")
+    screen.show_run(run, [])
+    out = capsys.readouterr().out
+    assert "[/x][red] [2J" in out and "[/nothing]" in out and "\x1b" not in out and "\x07" not in out
+
+
+# merge
+
+
+def test_merge_brings_in_a_new_run(call):
+    put(reported())
+    put(reported(), executed("h200", rate=1.0), file="server.json")
+    code, out, _ = call("merge", "server.json")
+    assert code == 0 and "run 'source-a': already here, the same" in out
+    assert "run 'h200': brought in with 1 samples" in out
+    assert [run.id for run in stored().runs] == ["source-a", "h200"]
+
+
+def test_merge_makes_a_file_where_there_is_none(call):
+    put(executed("h200", rate=1.0), file="server.json")
+    assert call("merge", "server.json")[0] == 0 and stored().run("h200")
+
+
+def test_merge_joins_samples_of_one_machine(call):
+    mine, theirs = executed(rate=1.0), executed(rate=1.0, triad=2.0)
+    theirs.samples["x/triad"] = Sample("GB/s", [2.0], AT, "c")
+    mine.failures = {"x/triad": Failure("crashed", AT), "x/copy": Failure("crashed", AT, "mine")}
+    theirs.failures = {"x/copy": Failure("timed_out", "2026-11-30T00:00:00Z", "theirs")}
+    theirs.started = "2026-11-01T00:00:00Z"
+    put(mine)
+    put(theirs, file="other.json")
+    code, out, _ = call("merge", "other.json")
+    run = stored().run("here")
+    assert code == 0 and "run 'here': 1 samples added to 1" in out and set(run.samples) == {"x/rate", "x/triad"}
+    assert run.failures == {"x/copy": Failure("timed_out", "2026-11-30T00:00:00Z", "theirs")}
+    assert run.started == "2026-11-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "parts"),
+    [
+        (executed(rate=2.0), ["x/rate: there is another sample of that name"]),
+        (executed(machine=Machine("a server", "cuda"), rate=1.0), ["name 'a small machine' against 'a server' there"]),
+        (reported("here"), ["reported runs are not merged over"]),
+        (reported("source-a", 906.0), ["run 'source-a'", "reported runs are not merged over"]),
+    ],
+)
+def test_merge_refuses_what_does_not_fit_whole(call, theirs, parts):
+    before = put(executed(rate=1.0), reported())
+    put(executed("new", rate=1.0), theirs, file="other.json")
+    assert refused(call("merge", "other.json"), "other.json: run", "--as NEWID", *parts)
+    assert Path("results.json").read_bytes() == before
+
+
+def test_merge_renames_on_the_way_in(call):
+    put(executed(rate=1.0), reported())
+    put(executed(machine=Machine("a server", "cuda"), rate=1.0), reported(), file="other.json")
+    code, out, _ = call("merge", "other.json", "--as", "h200")
+    assert code == 0 and "run 'h200': brought in" in out
+    assert stored().run("h200").samples["x/rate"].command == "python -m measure run x --run h200"
+    assert stored().run("here") == executed(rate=1.0)
+
+
+def test_merge_renames_one_run_only(call):
+    put(executed("one", rate=1.0), executed("two", rate=1.0), file="other.json")
+    assert refused(call("merge", "other.json", "--as", "three"), "one, two", "Choose one with --run")
+    assert call("merge", "other.json", "--as", "three", "--run", "two")[0] == 0
+    assert [run.id for run in stored().runs] == ["three"]
+    assert refused(call("merge", "other.json", "--run", "four"), "no run 'four'", "one, two")
+
+
+def test_merge_of_a_file_into_itself_changes_nothing(call):
+    before = put(executed(rate=1.0), reported())
+    assert call("merge", "results.json")[0] == 0 and Path("results.json").read_bytes() == before
+
+
+def test_renaming_touches_only_the_run_of_a_command():
+    run = executed("a", rate=1.0)
+    run.samples["x/rate"] = Sample("tok/s", [1.0], AT, "python -m measure run a --run a --set note='a b'")
+    command = renamed(run, "b").samples["x/rate"].command
+    assert command == "python -m measure run a --run b --set 'note=a b'"
+
+
+# What the screen shows
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.2, "1 s"), (59.4, "59 s"), (190, "3 min 10 s"), (3900, "1 h 5 min")])
+def test_a_duration_is_told_in_words(seconds, text):
+    assert screen.duration(seconds) == text
+
+
+def step(seconds=100.0, keys=4):
+    everything = registry.find("fakes")["wild"]
+    names = tuple(results.key("wild", "rate", requests=n) for n in range(keys))
+    return runner.Step(everything, None, names, names, seconds)
+
+
+@pytest.mark.parametrize(
+    ("done", "elapsed", "share"), [(0, 0, 0), (2, 10, 0.5), (1, 60, 0.6), (4, 1, 0.99), (0, 500, 0.99)]
+)
+def test_the_bar_goes_by_samples_and_by_the_clock_and_never_to_the_end(done, elapsed, share):
+    assert screen.share_done(step(), done, elapsed) == pytest.approx(share)
+
+
+def test_the_bar_tells_the_time_left():
+    bar, first = screen.Bar(), step()
+    second = runner.Step(registry.find("fakes")["steady"], None, first.keys, first.keys, 30.0)
+    bar.begin([first, second])
+    bar.tick(first, 2, 10.0)
+    task = bar.progress.tasks[0]
+    assert (task.total, task.completed, task.fields["left"]) == (130.0, 50.0, "1 min 20 s left")
+    bar.end(runner.Outcome("wild", measured=first.keys))
+    assert task.completed == 100.0
+    bar.tick(second, 0, 15.0)
+    assert (task.completed, task.fields["left"]) == (115.0, "15 s left")
+    bar.close()

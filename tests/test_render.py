@@ -1,0 +1,351 @@
+"""Rendering: current, repeatable, whole where a sample is missing, moving with the data, safe with any text."""
+
+import copy
+import json
+import re
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from paths import DOCS, RESULTS, ROOT, TEMPLATES
+
+from measure.results import Machine, Results, Sample, dump, load, parse
+from templates import render, write
+from templates.facts.edition import editions
+from templates.labels import LANGUAGES
+from templates.quantity import Constant, Sampled
+from templates.receipts import Receipts
+
+SHIPPED = load(RESULTS)
+KEYS = [(run.id, text) for run in SHIPPED.runs if run.id != "here" for text in run.samples]
+TOLD = {edition.id: edition for edition in editions(SHIPPED)}
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess:
+    line = [sys.executable, "-m", "templates", *arguments]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+
+
+# What is committed
+
+
+def test_committed_pages_are_what_the_data_say():
+    assert list(write.differences(render.pages(SHIPPED), DOCS)) == []
+
+
+def test_rendering_twice_gives_the_same():
+    assert render.pages(load(RESULTS)) == render.pages(load(RESULTS))
+
+
+def test_no_run_of_a_reader_is_committed():
+    assert SHIPPED.run("here") is None
+
+
+def test_every_sample_is_used():
+    unused = [pair for edition in TOLD.values() for pair in edition.unused_samples()]
+    told = {run.id for edition in TOLD.values() for run in edition.runs}
+    assert unused == []
+    assert told == {run.id for run in SHIPPED.runs}, "a run that no edition tells"
+
+
+def test_check_sees_a_stale_page(tmp_path):
+    out = tmp_path / "docs"
+    write.write(render.pages(SHIPPED), out)
+    assert command("--check", "--out", str(out)).returncode == 0
+    page = out / "en/source/index.md"
+    page.write_text(page.read_text().replace("905", "906", 1))
+    checked = command("--check", "--out", str(out))
+    assert checked.returncode == 1
+    assert "+| memory bandwidth" in checked.stdout or "905" in checked.stdout
+    assert "python -m templates" in checked.stderr
+
+
+def test_writing_touches_only_what_changed(tmp_path):
+    files = {"ko/a.md": "1", "ko/b.md": "2"}
+    assert write.write(files, tmp_path) == ["ko/a.md", "ko/b.md"]
+    (tmp_path / "ko/own.md").write_text("by hand")
+    before = (tmp_path / "ko/a.md").stat().st_mtime_ns
+    assert write.write({"ko/a.md": "1"}, tmp_path) == ["ko/b.md"]
+    assert (tmp_path / "ko/a.md").stat().st_mtime_ns == before
+    assert (tmp_path / "ko/own.md").exists() and not (tmp_path / "ko/b.md").exists()
+
+
+def test_a_manifest_cannot_delete_outside(tmp_path):
+    (tmp_path / "docs").mkdir()
+    victim = tmp_path / "victim.md"
+    victim.write_text("keep me")
+    (tmp_path / "docs" / write.MANIFEST).write_text("../victim.md\n")
+    write.write({"ko/a.md": "1"}, tmp_path / "docs")
+    assert victim.exists()
+
+
+def test_the_readers_own_edition_is_listed_apart(tmp_path):
+    write.write({"ko/a.md": "1", "ko/here/index.md": "2"}, tmp_path)
+    assert (tmp_path / write.MANIFEST).read_text() == "ko/a.md\n"
+    write.write({"ko/a.md": "1"}, tmp_path)
+    assert not (tmp_path / "ko/here/index.md").exists() and not (tmp_path / write.LOCAL).exists()
+
+
+# Without a sample, and with another value
+
+
+def without(run_id, text):
+    changed = Results([copy.copy(run) for run in SHIPPED.runs])
+    run = changed.run(run_id)
+    run.samples = {key: sample for key, sample in run.samples.items() if key != text}
+    return changed
+
+
+def scaled(run_id, text, factor):
+    changed = without(run_id, text)
+    sample = SHIPPED.run(run_id).samples[text]
+    if isinstance(sample, Sample):
+        new = msgspec.structs.replace(sample, values=[value * factor for value in sample.values])
+    else:
+        ends = {end: None if (value := getattr(sample, end)) is None else value * factor for end in ("low", "high")}
+        new = msgspec.structs.replace(sample, median=sample.median * factor, **ends)
+    run = changed.run(run_id)
+    run.samples = {key: new if key == text else sample for key, sample in SHIPPED.run(run_id).samples.items()}
+    return changed
+
+
+def reaches(quantity, run_id, text, *, strictly):
+    """Whether a formula needs a sample; strictly: not only as one member of a family."""
+    origin = quantity.origin
+    if isinstance(origin, Sampled):
+        return (origin.run, origin.key) == (run_id, text)
+    if isinstance(origin, Constant):
+        return origin.source == f"{run_id}: {text}"
+    if strictly and origin.symbol in ("max", "min"):
+        return False
+    return any(reaches(operand, run_id, text, strictly=strictly) for operand in origin.operands)
+
+
+def telling(run_id):
+    return [edition.id for edition in TOLD.values() if any(run.id == run_id for run in edition.runs)]
+
+
+@pytest.mark.parametrize(("run_id", "text"), KEYS, ids=[f"{run}:{text}" for run, text in KEYS])
+def test_without_a_sample(run_id, text):
+    """Everything renders; what strictly needs the sample is unmeasured, or no longer made from it; the rest stays."""
+    after = {told.edition.id: told for told in render.tell(without(run_id, text))}
+    for name in telling(run_id):
+        facts = after[name].edition.facts
+        for fact in TOLD[name].facts.values():
+            new = facts.get(fact.name)
+            if not fact.measured or new is None:
+                continue
+            if reaches(fact, run_id, text, strictly=True):
+                assert not new.measured or not reaches(new, run_id, text, strictly=True), fact.name
+            elif not reaches(fact, run_id, text, strictly=False):
+                stays = (new.value, new.kind) == (fact.value, fact.kind)
+                # Without it another limit holds, and a sample may be rejected by that.
+                rejected = any(absence.reason in ("rejected", "not_rejected") for absence in new.absences)
+                assert stays or rejected or is_a_choice(fact), fact.name
+        for language in LANGUAGES:
+            assert render.article(after[name], language)
+
+
+def is_a_choice(fact):
+    """Facts over "the most requests timed" or "all prompts", which are about other members once one is gone."""
+    last = fact.name.rsplit(".", 1)[1]
+    return last in CHOSEN or ".models." in fact.name
+
+
+CHOSEN = (
+    "context",
+    "kv_per_request",
+    "share_with_kv",
+    "crossover_with_kv",
+    "short_prompt_loss",
+    "short_prompt_fixed",
+    "count",
+)
+
+
+@pytest.mark.parametrize(("run_id", "text"), KEYS, ids=[f"{run}:{text}" for run, text in KEYS])
+def test_with_another_value(run_id, text):
+    """A sample times 1.37: its receipt changes in every language, and that of each fact whose printed value changes."""
+    after = {edition.id: edition for edition in editions(scaled(run_id, text, 1.37))}
+    for name in telling(run_id):
+        for language in LANGUAGES:
+            old, new = (Receipts(edition, {}, language) for edition in (TOLD[name], after[name]))
+            changed = 0
+            for fact in TOLD[name].facts.values():
+                other = after[name].facts.get(fact.name)
+                own = fact.measured and fact.origin == Sampled(run_id, text)
+                if own or (other is not None and printed(old, fact) != printed(new, other)):
+                    assert receipt(old, fact) != receipt(new, other), fact.name
+                    changed += 1
+            assert changed
+
+
+def printed(page, fact):
+    return page.voice.value(fact)
+
+
+def receipt(page, fact):
+    if fact is None:
+        return None
+    return page.fact(fact) if fact.measured else page.missing(fact)
+
+
+# Bad input
+
+
+def damaged(**changes):
+    text = json.loads(RESULTS.read_text())
+    text.update(changes)
+    return text
+
+
+BROKEN = {
+    "truncated": (RESULTS.read_text()[:400], "not a results file"),
+    "not JSON": ("hello", "not a results file"),
+    "no runs": ('{"schema": 1}', "runs"),
+    "schema": (json.dumps(damaged(schema=99)), "schema 99"),
+    "unknown field": (json.dumps(damaged(extra=1)), "extra"),
+    "NaN": (RESULTS.read_text().replace("85.6", "NaN", 1), "not a results file"),
+    "infinity": (RESULTS.read_text().replace("85.6", "1e999", 1), "rate?requests=1"),
+    "wrong type": (RESULTS.read_text().replace("85.6", '"fast"', 1), "rate?requests=1"),
+    "unit": (RESULTS.read_text().replace('"unit": "tok/s"', '"unit": "GB/s"', 1), "tok/s"),
+    "unknown key": (RESULTS.read_text().replace("bandwidth/sum", "bandwidth sum", 1), "bandwidth sum"),
+    "date": (RESULTS.read_text().replace('"started": "2026-10-06"', '"started": "yesterday"', 1), "yesterday"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_gets_one_clear_error(name, tmp_path):
+    text, told = BROKEN[name]
+    file = tmp_path / "broken.json"
+    file.write_text(text)
+    out = tmp_path / "docs"
+    run = command("--results", str(file), "--out", str(out))
+    assert run.returncode == 1
+    assert told in run.stderr and "Traceback" not in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1
+    assert not out.exists(), "something was written"
+
+
+def test_a_missing_file_is_named(tmp_path):
+    run = command("--results", str(tmp_path / "nothing.json"))
+    assert run.returncode == 1 and "nothing.json" in run.stderr and "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ("{{ focus.sharee }}", "sharee"),
+        ("{{ c.no_such_claim }}", "no_such_claim"),
+        ("{{ t.nearr }}", "nearr"),
+        ("{{ unknown_name }}", "unknown_name"),
+        ("{% if %}", "expression"),
+        ('{{ label("kind", "wrong") }}', "wrong"),
+    ],
+)
+def test_a_misspelt_name_is_an_error_with_file_and_line(wrong, named, tmp_path, monkeypatch):
+    page = tmp_path / "article/99-wrong/en.md.j2"
+    page.parent.mkdir(parents=True)
+    page.write_text(f"one\n\n{wrong}\n")
+    monkeypatch.setattr(render, "HERE", tmp_path)
+    render._environment.cache_clear()
+    try:
+        told = render.tell(SHIPPED)[0]
+        with pytest.raises(render.RenderError, match=r"article/99-wrong/en\.md\.j2:3: ") as error:
+            render.Page(told, render.Voice("en")).render("article/99-wrong/en.md.j2")
+        assert named in str(error.value)
+    finally:
+        monkeypatch.undo()
+        render._environment.cache_clear()
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "**bold** _it_ `code` [a](http://x.example)",
+    "{{ 7 * 7 }} {% raw %}",
+    "| a | b |\n|---|---|",
+    "# heading\n\n- item",
+    "&lt;b&gt; &amp;",
+    "[ 1 ]",
+    "](receipts/#x) ![x](y)",
+    "1. one",
+    "은(는) 이(가)",
+    "\u202eright to left\u0000",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_machine_name_comes_out_as_text(text):
+    assert_text(text)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.text(min_size=1, max_size=40))
+def test_any_text_comes_out_as_text(text):
+    assert_text(text)
+
+
+def assert_text(text):
+    """The name of an executed run's machine, converted by the site's Markdown, reads as it was written."""
+    import html
+
+    import markdown
+
+    from templates.voice import plain
+
+    converted = markdown.markdown(f"before {plain(text)} after", extensions=["tables", "attr_list", "md_in_html"])
+    assert converted.startswith("<p>before ") and converted.endswith(" after</p>")
+    inner = converted.removeprefix("<p>before ").removesuffix(" after</p>")
+    assert "<" not in inner
+    seen = re.sub(r"\s+", " ", "".join(c if c.isprintable() else " " for c in text))
+    assert html.unescape(inner) == seen
+
+
+def test_a_hostile_machine_does_not_change_the_pages_structure():
+    results = parse(dump(SHIPPED).encode())
+    run = copy.copy(results.runs[0])
+    run.id, run.kind = "here", "executed"
+    run.samples, run.failures = {}, {}
+    run.machine = Machine(name="<b>|{{ 1 }}|</b>", device="cpu", processor="**x**", driver="`y`", system="[z](q)")
+    results.runs.append(run)
+    pages = render.pages(results)
+    for path, text in pages.items():
+        if "/here/" in path and path.endswith(".md"):
+            for piece in ("<b>", "**x**", "`y`", "[z](q)"):
+                assert piece not in text, path
+
+
+def test_facts_as_json():
+    described = json.loads(command("facts", "--edition", "source", "--json").stdout)
+    ceiling = described["facts"]["source-a.llama.gemma4-12b-q4_0.ceiling"]
+    assert ceiling["value"] == pytest.approx(905 / 7)
+    assert ceiling["unit"] == "tok/s"
+    assert ceiling["formula"] == "memory bandwidth ÷ weights read per token"
+    assert ceiling["inputs"] == ["source-a.bandwidth", "source-a.llama.gemma4-12b-q4_0.read_per_token"]
+    assert described["facts"]["source-a.triad"]["reason"]
+    assert described["claims"]["models_near_bandwidth"]["outcome"] == "holds"
+    assert described["claims"]["focus_near_bandwidth"]["outcome"] == "refuted"
+
+
+def test_an_unknown_edition_is_named():
+    run = command("facts", "--edition", "nowhere")
+    assert run.returncode == 1 and "nowhere" in run.stderr and "source" in run.stderr
+
+
+def test_rendering_imports_no_engine():
+    code = "import sys, templates.__main__; print([m for m in ('torch', 'transformers', 'vllm') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_measuring_does_not_import_rendering():
+    for path in (ROOT / "measure").rglob("*.py"):
+        assert not re.search(r"^\s*(from|import) templates", path.read_text(encoding="utf-8"), re.MULTILINE), path.name
+    for path in TEMPLATES.rglob("*.py"):
+        for module in re.findall(
+            r"^from measure(?:\.(\w+))? import (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE
+        ):
+            assert (module[0] or module[1]) in ("results", "limits", "models"), path.name

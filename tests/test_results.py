@@ -1,0 +1,371 @@
+"""results.json: what is wrong in it is told by file, key and cure; what is right survives crashes and company."""
+
+import errno
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from measure import results
+from measure.results import Failure, Key, Machine, Report, Results, ResultsError, Run, Sample, key, parse_key
+
+ROOT = Path(__file__).parent.parent
+AT = "2026-11-29T13:45:00Z"
+MACHINE = {"name": "a machine", "device": "cpu"}
+SAMPLE = {"unit": "tok/s", "values": [1.0, 2.0], "at": AT, "command": "python -m measure run x --run here"}
+REPORT = {"unit": "GB/s", "median": 905.0, "low": 903.0, "high": 905.0, "source": "an article"}
+RATE = "decode_vllm/qwen3-0.6b-bf16/rate?requests=4"
+
+
+def document(**changes):
+    """A file with one executed run; `changes` replace parts of the run."""
+    run = {"id": "here", "kind": "executed", "machine": MACHINE, "started": AT, "samples": {RATE: SAMPLE}}
+    return {"schema": 1, "runs": [{**run, **changes}]}
+
+
+def parsed(data):
+    return results.parse(json.dumps(data).encode())
+
+
+# What is right
+
+
+def test_a_file_is_read_as_it_was_written():
+    data = parsed(document(failures={"x/rate": {"reason": "crashed", "at": AT}}))
+    run = data.run("here")
+    assert run.machine == Machine("a machine", "cpu") and run.samples[RATE].values == [1.0, 2.0]
+    assert run.failures == {"x/rate": Failure("crashed", AT)}
+    assert data.run("there") is None
+    assert results.parse(results.dump(data).encode()) == data
+
+
+def test_writing_twice_gives_the_same_bytes_in_a_stable_order(tmp_path):
+    texts = [f"x/rate?requests={n}" for n in (16, 4, 1, 2)]
+    data = parsed(document(samples=dict.fromkeys(texts, SAMPLE)))
+    dumped = results.dump(data)
+    assert list(json.loads(dumped)["runs"][0]["samples"]) == [f"x/rate?requests={n}" for n in (1, 2, 4, 16)]
+    assert results.dump(results.parse(dumped.encode())) == dumped
+    assert '"values": [1.0, 2.0]' in dumped and dumped.endswith("}\n")
+
+
+MARKUP = ["[ 1 ]", "[\n 1\n]", "<script>alert(1)</script>", "{{ 7 * 7 }}", "{% raw %}", "# *h* `c`", "\x00\x1b[31m"]
+texts = st.text() | st.sampled_from([*MARKUP, "\u2028", "名\U0001f600"])
+numbers = st.floats(min_value=5e-324, max_value=sys.float_info.max, allow_subnormal=True)
+configs = st.dictionaries(
+    texts, texts | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+)
+samples = st.builds(
+    Sample, unit=st.just("tok/s"), values=st.lists(numbers, min_size=1, max_size=5), at=st.just(AT), command=texts,
+    config=configs, versions=st.dictionaries(texts, texts),
+)  # fmt: skip
+reports = st.builds(Report, unit=st.just("tok/s"), median=numbers, source=texts, config=configs)
+machines = st.builds(Machine, name=texts, device=texts, cores=st.integers(0, 1000), driver=texts)
+keys = st.builds(
+    lambda n, subject, quantity: str(key("decode_vllm", quantity, subject, requests=n)),
+    st.integers(0, 9999), st.sampled_from(["", "qwen3-4b-fp8", "m.n_o-p"]), st.just("rate"),
+)  # fmt: skip
+
+
+@given(machines, st.dictionaries(keys, samples, max_size=4), st.dictionaries(keys, reports, max_size=4), texts)
+def test_any_text_and_number_survives_the_round_trip(machine, executed, reported, detail):
+    failures = {"x/rate": Failure("crashed", AT, detail)}
+    runs = [Run("a", "executed", machine, AT, executed, failures), Run("b", "reported", machine, AT, reported)]
+    assert results.parse(results.dump(Results(runs)).encode()) == Results(runs)
+
+
+@given(st.binary())
+def test_no_bytes_are_more_than_one_clear_error(data):
+    try:
+        results.parse(data)
+    except ResultsError as error:
+        assert str(error).startswith("results.json: ") and str(error).endswith(".")
+
+
+@given(st.data())
+def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
+    text = json.dumps(document())
+    place = data.draw(st.integers(0, len(text) - 1))
+    changed = text[:place] + data.draw(st.text(max_size=3)) + text[place + data.draw(st.integers(0, 9)) :]
+    try:
+        results.parse(changed.encode("utf-8"))
+    except ResultsError as error:
+        assert str(error).startswith("results.json: ")
+
+
+# What is wrong: file, key, cure
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"id": "Here!"}, ["run 'Here!'", "lower-case", "Rename it"]),
+        ({"id": ""}, ["run ''", "Rename it"]),
+        ({"kind": "guessed"}, ["run 'here'", "'guessed'", "'executed' nor 'reported'", "Correct it"]),
+        ({"started": "yesterday"}, ["run 'here'", "started", "'yesterday' is not a date", "Write it like 2026"]),
+        ({"machine": {"name": "x"}}, ["run 'here': machine", "`device`", "Correct or remove"]),
+        ({"machine": {**MACHINE, "host": "h"}}, ["run 'here': machine", "`host`", "Correct or remove"]),
+        ({"machine": {**MACHINE, "cores": "2"}}, ["run 'here': machine", "int", "Correct or remove"]),
+        ({"surprise": 1}, ["surprise", "Restore"]),
+        ({"samples": {"rate": SAMPLE}}, ["rate: not a key", "Rename it"]),
+        ({"samples": {"x/rate?b=1&a=2": SAMPLE}}, ["x/rate?b=1&a=2: not a key", "alphabetical", "Rename it"]),
+        ({"samples": {"x/rate?a=1&a=2": SAMPLE}}, ["x/rate?a=1&a=2: not a key", "each once"]),
+        ({"samples": {RATE: {**SAMPLE, "mean": 1}}}, [RATE, "`mean`", "Correct or remove"]),
+        ({"samples": {RATE: {"unit": "tok/s"}}}, [RATE, "missing", "Correct or remove"]),
+        ({"samples": {RATE: {**SAMPLE, "values": "1"}}}, [RATE, "array", "Correct or remove"]),
+        ({"samples": {RATE: {**SAMPLE, "values": []}}}, [RATE, "no values", "measure again"]),
+        ({"samples": {RATE: {**SAMPLE, "values": [1, 0]}}}, [RATE, "not above zero", "measure again"]),
+        ({"samples": {RATE: {**SAMPLE, "unit": "GB/s"}}}, [RATE, "unit 'GB/s' does not fit", "tok/s"]),
+        ({"samples": {"x/y": {**SAMPLE, "unit": "furlong"}}}, ["x/y", "'furlong'", "Correct the unit"]),
+        ({"samples": {RATE: {**SAMPLE, "at": "noon"}}}, [RATE, "at", "'noon' is not a date"]),
+        ({"samples": {RATE: {**SAMPLE, "config": {"a": [1]}}}}, [RATE, "config", "Correct or remove"]),
+        ({"samples": {RATE: REPORT}}, [RATE, "Correct or remove"]),
+        ({"failures": {"x/rate": {"at": AT}}}, ["failure x/rate", "reason", "Correct or remove"]),
+        ({"failures": {"no key": {"reason": "crashed"}}}, ["failure no key", "not a key", "Rename it"]),
+        ({"kind": "reported"}, [RATE, "Correct or remove"]),
+        ({"kind": "reported", "samples": {"bandwidth/sum": {**REPORT, "low": 906}}}, ["bandwidth/sum", "outside"]),
+    ],
+)  # fmt: skip
+def test_a_fault_is_told_with_place_and_cure(changes, told):
+    with pytest.raises(ResultsError) as caught:
+        parsed(document(**changes))
+    message = str(caught.value)
+    assert message.startswith("results.json: ") and "\n" not in message
+    assert all(part in message for part in told), message
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+@pytest.mark.parametrize("place", ["value", "config", "median"])
+def test_what_is_no_finite_number_is_refused(number, place):
+    kind = "reported" if place == "median" else "executed"
+    changed = {
+        "value": {**SAMPLE, "values": ["@"]},
+        "config": {**SAMPLE, "config": {"a": "@"}},
+        "median": {**REPORT, "median": "@"},
+    }
+    text = json.dumps(document(kind=kind, samples={"bandwidth/x": changed[place]})).replace('"@"', number)
+    with pytest.raises(ResultsError, match=r"^results\.json: "):
+        results.parse(text.encode())
+
+
+@pytest.mark.parametrize(("value", "config"), [(math.nan, 1.0), (1.0, math.inf)])
+def test_what_is_no_finite_number_is_never_written(tmp_path, value, config):
+    sample = Sample("tok/s", [value], AT, "a command", {"clock": config})
+    file = tmp_path / "results.json"
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        results.save(Results([Run("here", "executed", Machine("m", "cpu"), AT, {RATE: sample})]), file)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b'{"schema": 1}', b"\xff", b'{"schema": "1", "runs": []}', b"[" * 100_000]
+)
+def test_what_is_no_results_file_is_told(data):
+    with pytest.raises(ResultsError, match=r"^results\.json: not a results file: .*Restore the file"):
+        results.parse(data)
+
+
+def test_every_truncation_is_told():
+    whole = json.dumps(document()).encode()
+    for length in range(len(whole)):
+        with pytest.raises(ResultsError, match=r"^results\.json: "):
+            results.parse(whole[:length])
+
+
+def test_another_schema_is_told():
+    with pytest.raises(ResultsError, match=r"schema 2, but this version reads 1\. Use the version that wrote it"):
+        parsed({"schema": 2, "runs": []})
+
+
+def test_two_runs_of_one_name_are_told():
+    runs = document()["runs"]
+    with pytest.raises(ResultsError, match=r"run 'here' stands there twice\. Give one of them another id"):
+        parsed({"schema": 1, "runs": runs + runs})
+
+
+def test_a_missing_file_is_told(tmp_path):
+    with pytest.raises(ResultsError, match=r"^results\.json: cannot be read \(No such file.*python -m measure here"):
+        results.load(tmp_path / "results.json")
+
+
+# Keys and statistics
+
+
+@given(keys)
+def test_a_key_reads_back_as_it_was_written(text):
+    assert str(parse_key(text)) == text
+
+
+def test_a_key_sorts_its_names():
+    built = key("matmul", "throughput", n=4096, dtype="bf16")
+    assert str(built) == "matmul/throughput?dtype=bf16&n=4096"
+    assert str(Key("matmul", "", "throughput", (("n", "4096"), ("dtype", "bf16")))) == str(built)
+
+
+def test_the_interval_covers_the_median_as_often_as_it_says():
+    assert results.median_interval([float(n) for n in range(1, 11)]) == (2.0, 9.0)  # binomial: 97.9% for ranks 2 and 9
+    assert results.median_interval([3.0, 1.0, 2.0]) == (1.0, 3.0)
+    assert results.median_interval([7.0]) == (7.0, 7.0)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60))
+def test_the_interval_holds_the_median(values):
+    low, high = results.median_interval(values)
+    assert low <= statistics.median(values) <= high
+
+
+# Saving
+
+
+def executed(run_id="here", **samples):
+    return Run(run_id, "executed", Machine("a machine", "cpu"), AT, samples)
+
+
+def test_a_saved_file_may_be_read_by_all_and_leaves_nothing_beside(tmp_path):
+    file = tmp_path / "results.json"
+    results.save(Results([executed()]), file)
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert [entry.name for entry in tmp_path.iterdir()] == ["results.json"]
+
+
+def test_an_error_while_editing_saves_nothing(tmp_path):
+    file = tmp_path / "results.json"
+    results.save(Results([executed()]), file)
+    before = file.read_bytes()
+    with pytest.raises(KeyboardInterrupt), results.edit(file) as data:
+        data.runs.clear()
+        raise KeyboardInterrupt
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("call", ["fsync", "write", "replace"])
+def test_a_full_disk_keeps_the_old_file_and_is_told(tmp_path, monkeypatch, call):
+    file = tmp_path / "results.json"
+    results.save(Results([executed()]), file)
+    before = file.read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if call == "write":
+        monkeypatch.setattr(os, "fdopen", lambda handle, *_: Full(os.close(handle)))
+    else:
+        monkeypatch.setattr(*{"fsync": (os, "fsync"), "replace": (Path, "replace")}[call], full)
+    told = r"results\.json: cannot be saved \(No space left on device\)\. Make room"
+    with pytest.raises(ResultsError, match=told), results.edit(file) as data:
+        data.runs.append(executed("more"))
+    assert file.read_bytes() == before
+    assert {entry.name for entry in tmp_path.iterdir()} <= {"results.json", ".results.json.lock"}
+
+
+class Full:
+    """A file on a disk without room."""
+
+    def __init__(self, _):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def write(self, _):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_file_too_large_for_the_disk_keeps_the_old_one(tmp_path):
+    """A limit on the size of files makes the system itself refuse in the middle of a write, as a full disk does."""
+    file = tmp_path / "results.json"
+    results.save(Results([executed()]), file)
+    before = file.read_bytes()
+    code = """
+import resource, signal, sys
+from pathlib import Path
+from measure import results
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+with results.edit(Path(sys.argv[1])) as data:
+    data.runs[0].samples["x/rate"] = results.Sample("tok/s", [1.0] * 50000, "2026-11-29", "c")
+"""
+    done = python(code, file)
+    assert "cannot be saved (File too large)" in done.stderr.splitlines()[-1]
+    assert file.read_bytes() == before
+    assert not list(tmp_path.glob(".*.unfinished"))
+
+
+def python(code, *arguments, **more):
+    words = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, **more)
+
+
+EDIT_FOREVER = """
+import sys
+from pathlib import Path
+from measure import results
+file, name = Path(sys.argv[1]), sys.argv[2]
+for number in range(int(sys.argv[3])):
+    with results.edit(file) as data:
+        sample = results.Sample("tok/s", [1.0] * 200, "2026-11-29", "c", {"filler": "x" * 20000})
+        data.runs[0].samples[f"{name}/rate?number={number}"] = sample
+    print(number, flush=True)
+"""
+
+
+def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path):
+    file = tmp_path / "results.json"
+    results.save(Results([executed()]), file)
+    words = [sys.executable, "-c", EDIT_FOREVER, str(file), "killed", "100000"]
+    told = -1
+    for attempt in range(6):
+        process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        time.sleep(0.01 + 0.013 * attempt)
+        os.kill(process.pid, signal.SIGKILL)
+        numbers = process.communicate()[0].split()
+        told = max(told, *map(int, numbers), 0)
+        assert f"killed/rate?number={told}" in results.load(file).run("here").samples, "a saved sample is lost"
+    (tmp_path / ".results.json.abc.unfinished").touch()
+    with results.edit(file):
+        pass
+    assert not list(tmp_path.glob(".*.unfinished")), "what killed writers leave is swept"
+
+
+def test_two_writers_at_once_lose_nothing(tmp_path):
+    file = tmp_path / "results.json"
+    results.save(Results([executed()]), file)
+    words = [sys.executable, "-c", EDIT_FOREVER, str(file)]
+    both = [subprocess.Popen([*words, name, "25"], cwd=ROOT, stdout=subprocess.DEVNULL) for name in ("one", "two")]
+    assert [process.wait(timeout=60) for process in both] == [0, 0]
+    assert len(results.load(file).run("here").samples) == 50
+
+
+def test_waiting_for_another_writer_ends_with_a_cure(tmp_path):
+    file = tmp_path / "results.json"
+    told = r"another process has been writing for 0\.1 s\. Wait"
+    with results.edit(file), pytest.raises(ResultsError, match=told), results.edit(file, timeout_s=0.1):
+        pass
+
+
+def test_a_place_that_cannot_hold_a_file_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ResultsError, match=r"results\.json: cannot be locked .*--results"):
+        edit_nothing(tmp_path / "file" / "results.json")
+
+
+def edit_nothing(file):
+    with results.edit(file):
+        pass
+
+
+def test_reading_and_writing_import_no_engine():
+    done = python("import sys, measure.results, measure.limits; print({'torch', 'typer', 'rich'} & set(sys.modules))")
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,308 @@
+"""The built site holds together: the same pages in every language, no link without an end, one rebuild an edit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import unquote, urljoin, urlsplit
+
+import plotly.offline
+import pytest
+import yaml
+from conftest import mkdocs
+from sites import DEFAULT, LANGUAGES, PROJECT, copy_project, markup, pages
+
+SITE_URL = "https://example.github.io/voice-in-numbers/"
+ROOT = urlsplit(SITE_URL).path
+VENDOR = PROJECT / "docs" / "assets" / "vendor"
+BUNDLE = VENDOR / "plotly-basic.min.js"
+
+
+def names(site: Path, language: str) -> list[str]:
+    return [page.name for page in pages(site) if page.language == language]
+
+
+def test_every_language_has_the_same_pages(site):
+    expected = names(site, DEFAULT)
+    assert {"", "source/", "source/receipts/", "cpu/", "cpu/receipts/"} <= set(expected)
+    assert {language: names(site, language) for language in LANGUAGES} == dict.fromkeys(LANGUAGES, expected)
+
+
+def test_a_page_is_in_the_language_of_its_place(site):
+    scripts = {"ko": {"hangul"}, "en": set(), "zh": {"han"}}
+    for page in pages(site):
+        found = markup(page.file)
+        assert found.attributes("html", "lang") == [page.language], page.path
+        text = "".join(found.text)
+        used = {name for name, letters in (("hangul", "[가-힣]"), ("han", "[一-鿿]")) if re.search(letters, text)}
+        assert used == scripts[page.language], page.path
+
+
+def link_ends(page) -> list[str]:
+    """Where a page points to inside the site, below its root, fragments kept."""
+    ends = []
+    for _, attributes in markup(page.file).tags:
+        for name in ("href", "src", "data-chart"):
+            target = urljoin(SITE_URL + page.path, attributes.get(name, ""))
+            if name in attributes and target.startswith(SITE_URL):
+                ends.append(unquote(target.removeprefix(SITE_URL)))
+    return ends
+
+
+def test_every_link_has_an_end(site):
+    broken = []
+    for page in pages(site):
+        for end in link_ends(page):
+            path, _, fragment = end.partition("#")
+            file = site / path / "index.html" if path.endswith("/") or not path else site / path
+            if not file.is_file() or (fragment and fragment not in markup(file).ids):
+                broken.append(f"{page.path}: {end}")
+    assert not broken
+
+
+def test_headings_have_the_same_ids_in_every_language(site):
+    """Else a link to a section works in one language only, and Korean and Chinese headings become #_1."""
+    for name in names(site, DEFAULT):
+        ids = {}
+        for page in pages(site):
+            if page.name == name:
+                tags = markup(page.file).tags
+                ids[page.language] = [a.get("id") for tag, a in tags if tag in ("h2", "h3", "section")]
+        assert len(set(map(tuple, ids.values()))) == 1, (name, ids)
+        assert not [i for i in ids[DEFAULT] if i and not re.fullmatch(r"[a-z][\w.:?&=/%-]*", i, re.ASCII)], name
+
+
+def test_the_language_links_stay_on_the_page(site):
+    for page in pages(site):
+        links = {
+            a["hreflang"]: urljoin(SITE_URL + page.path, a["href"])
+            for tag, a in markup(page.file).tags
+            if tag == "a" and "hreflang" in a
+        }
+        expected = {other: SITE_URL + ("" if other == DEFAULT else f"{other}/") + page.name for other in LANGUAGES}
+        assert links == expected, page.path
+
+
+def test_the_page_for_what_is_not_there_is_in_the_default_language(site):
+    found = markup(site / "404.html")
+    assert found.attributes("html", "lang") == [DEFAULT]
+    links = [ROOT + ("" if language == DEFAULT else f"{language}/") for language in LANGUAGES]
+    assert [a["href"] for tag, a in found.tags if tag == "a" and "hreflang" in a] == links
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    for page in pages(site):
+        for tag, attributes in markup(page.file).tags:
+            loads = attributes.get("src", "") if tag != "link" else attributes.get("href", "")
+            if attributes.get("rel") != "canonical":
+                assert not re.match(r"(https?:)?//", loads), (page.path, tag, attributes)
+    for sheet in (PROJECT / "docs" / "assets" / "stylesheets").glob("*.css"):
+        assert not re.search(r"url\(|@import", sheet.read_text(encoding="utf-8")), sheet.name
+
+
+def test_each_language_searches_its_own_articles(site):
+    for language in LANGUAGES:
+        folder = site if language == DEFAULT else site / language
+        index = json.loads((folder / "search" / "search_index.json").read_text(encoding="utf-8"))
+        found = {entry["location"].partition("#")[0] for entry in index["docs"]}
+        assert found <= set(names(site, language)), language
+        assert {"", "source/"} <= found, language
+        assert not [name for name in found if name.endswith("receipts/")], language
+
+
+def test_the_plotly_bundle_is_the_recorded_one():
+    digest, name = (VENDOR / "plotly-basic.min.js.sha256").read_text(encoding="utf-8").split()
+    assert name == BUNDLE.name
+    assert hashlib.sha256(BUNDLE.read_bytes()).hexdigest() == digest
+    assert "MIT License" in (VENDOR / "plotly-LICENSE.txt").read_text(encoding="utf-8")
+
+
+def test_the_plotly_bundle_is_the_version_that_figures_are_made_for():
+    first = BUNDLE.read_text(encoding="utf-8")[:100]
+    assert f"plotly.js (basic - minified) v{plotly.offline.get_plotlyjs_version()}\n" in first, (
+        "take plotly.js-basic-dist-min of that version from npm, with its LICENSE, and record the sha256"
+    )
+
+
+def palettes() -> dict[str, dict[str, str]]:
+    """The variables of the style sheets by palette."""
+    found = {}
+    for sheet in (PROJECT / "docs" / "assets" / "stylesheets").glob("*.css"):
+        for palette, body in re.findall(r'\[data-md-color-scheme="(\w+)"\] \{(.*?)\}', sheet.read_text(), re.DOTALL):
+            found.setdefault(palette, {}).update(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", body))
+    return found
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb, WCAG 2.2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", ["default", "slate"])
+def test_colours_can_be_told_from_the_page(palette):
+    """4.5 : 1 for text and 3 : 1 for lines and areas that carry meaning (WCAG 2.2, 1.4.3 and 1.4.11)."""
+    variables = palettes()[palette]
+    paper = variables["--md-default-bg-color"]
+    lines = [*(f"--chart-{n}" for n in range(1, 7)), "--chart-ideal", "--chart-limit", "--fact-line"]
+    texts = ["--chart-text", "--fact-mark", "--claim-holds", "--claim-refuted", "--claim-undecided"]
+    texts += ["--md-typeset-color", "--md-typeset-a-color", "--md-default-fg-color--light"]
+    least = {**dict.fromkeys(lines, 3), **dict.fromkeys(texts, 4.5)}
+    reached = {name: round(contrast(variables[name], paper), 2) for name in least}
+    assert {name: value for name, value in reached.items() if value < least[name]} == {}
+
+
+@pytest.mark.parametrize("workflow", sorted((PROJECT / ".github" / "workflows").glob("*.yml")), ids=lambda p: p.name)
+def test_workflows_are_pinned_and_may_do_little(workflow):
+    text = workflow.read_text(encoding="utf-8")
+    uses = re.findall(r"uses: (.*)", text)
+    assert uses
+    assert [use for use in uses if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
+    given = yaml.safe_load(text)
+    assert given["permissions"] == {"contents": "read"}
+    allowed = {"deploy": {"pages": "write", "id-token": "write"}}
+    assert {name: job["permissions"] for name, job in given["jobs"].items() if "permissions" in job} in ({}, allowed)
+
+
+def configuration(project: Path, building: bool) -> SimpleNamespace:
+    return SimpleNamespace(
+        config_file_path=str(project / "mkdocs.yml"),
+        docs_dir=str(project / "docs"),
+        nav=["index.md"],
+        plugins={"i18n": SimpleNamespace(building=building)},
+    )
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    monkeypatch.syspath_prepend(PROJECT / "hooks")
+    import pages as hook
+
+    yield hook
+    del sys.modules["pages"]
+
+
+def test_pages_are_rendered_once_a_build_not_once_a_language(hook, monkeypatch, tmp_path):
+    rendered = []
+    monkeypatch.setattr(hook, "render", rendered.append)
+    for building in (False, True, True):
+        hook.on_config(configuration(tmp_path, building))
+    assert rendered == [tmp_path]
+
+
+def test_the_readers_own_edition_is_in_the_navigation_where_it_was_rendered(hook, monkeypatch, tmp_path):
+    monkeypatch.setattr(hook, "render", lambda project: None)
+    assert hook.on_config(configuration(tmp_path, building=False)).nav == ["index.md"]
+    (tmp_path / "docs" / "ko" / "here").mkdir(parents=True)
+    (tmp_path / "docs" / "ko" / "here" / "index.md").touch()
+    config = hook.on_config(hook.on_config(configuration(tmp_path, building=False)))
+    assert config.nav == ["index.md", hook.HERE]
+
+
+def test_results_that_cannot_be_used_fail_the_build_with_one_error(tmp_path):
+    project = copy_project(tmp_path / "project")
+    (project / "results.json").write_text('{"schema": 1, "runs": [')
+    result = mkdocs(project, "build", "--strict", "--quiet")
+    assert result.returncode == 1
+    assert "could not render" in result.stderr and "results.json" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (project / "site" / "index.html").exists()
+
+
+class Server:
+    """`mkdocs serve` in a project: its lines of output with the time of each, and its pages."""
+
+    def __init__(self, process: subprocess.Popen, address: str):
+        self.process, self.address = process, address
+        self.lines: list[tuple[float, str]] = []
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append((time.monotonic(), line))
+
+    def count(self, text: str) -> int:
+        return sum(text in line for _, line in self.lines)
+
+    def wait(self, text: str, times: int, seconds: float = 60) -> None:
+        end = time.monotonic() + seconds
+        while self.count(text) < times:
+            assert time.monotonic() < end and self.process.poll() is None, "".join(line for _, line in self.lines)
+            time.sleep(0.02)
+
+    def page(self, path: str) -> bytes:
+        with urllib.request.urlopen(self.address + path, timeout=30) as response:
+            return response.read()
+
+
+@contextmanager
+def serving(project: Path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", f"127.0.0.1:{port}"]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    ) as process:
+        server = Server(process, f"http://127.0.0.1:{port}{ROOT}")
+        server.wait("Serving on", 1)
+        yield server
+        process.terminate()
+
+
+def edit_results(file: Path) -> None:
+    """Changes a published figure, whole, as `measure` saves: a new file takes the old one's place."""
+    results = json.loads(file.read_text(encoding="utf-8"))
+    results["runs"][0]["samples"]["bandwidth/sum"]["median"] += -0.5
+    new = file.with_name(".results.json.new")
+    new.write_text(json.dumps(results, ensure_ascii=False, indent=1), encoding="utf-8")
+    new.replace(file)
+
+
+def edit_template(project: Path) -> None:
+    """Adds a remark that every article shows: to the last line of each template, so that no claim is cut in two."""
+    for template in sorted(project.glob("templates/article/*/*.md.j2")):
+        template.write_text(template.read_text(encoding="utf-8") + "\n\nremark-of-a-test\n", encoding="utf-8")
+
+
+def rebuilt_once(server: Server, edit, path: str, builds: int) -> float:
+    """Edits, and waits until the page shows it: the seconds that took beyond the one rebuild that may follow."""
+    before, start = server.page(path), time.monotonic()
+    edit()
+    while server.page(path) == before:
+        assert time.monotonic() < start + 60, "the page never changed"
+        time.sleep(0.02)
+    shown = time.monotonic() - start
+    time.sleep(2)
+    assert server.count("Building documentation...") == builds + 1
+    built = [re.search(r"Documentation built in ([\d.]+) seconds", line) for _, line in server.lines]
+    return shown - float([match for match in built if match][-1].group(1))
+
+
+def test_an_edit_while_serving_makes_one_rebuild(tmp_path):
+    """Twice the data, as a replaced file must go on being watched; then a template."""
+    project = copy_project(tmp_path / "project")
+    with serving(project) as server:
+        assert all(server.page(path) for path in ("", "en/", "zh/", "source/", "en/cpu/receipts/"))
+        late = [rebuilt_once(server, lambda: edit_results(project / "results.json"), "source/", n) for n in (1, 2)]
+        late.append(rebuilt_once(server, lambda: edit_template(project), "zh/source/", 3))
+        assert b"remark-of-a-test" in server.page("zh/source/")
+    assert max(late) < 1, late
