@@ -36,8 +36,17 @@ Product = Callable[[], "Tensor"]
 
 
 def plan(session: Session) -> list[Key]:
-    sizes = (QUICK_SIZES if session.quick else SIZES)[session.device]
-    return [key("matmul", "throughput", dtype=name, n=n) for name in DTYPES[session.device] for n in sizes]
+    return [
+        key("matmul", "throughput", dtype=name, n=n) for name in DTYPES[session.device] for n in sizes(name, session)
+    ]
+
+
+def sizes(name: str, session: Session) -> tuple[int, ...]:
+    """Sizes to measure of a type: of one that the processor does not multiply in hardware the smallest, or none."""
+    wide = (QUICK_SIZES if session.quick else SIZES)[session.device]
+    if session.device != "cpu" or name in ("fp32", device.fast_precision("cpu")):
+        return wide
+    return () if session.quick else wide[:1]
 
 
 def seconds(session: Session) -> float:

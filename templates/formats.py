@@ -17,7 +17,7 @@ from functools import cache
 
 from babel import Locale
 from babel.dates import format_date
-from babel.numbers import NumberPattern, parse_pattern
+from babel.numbers import get_decimal_symbol, get_group_symbol
 from markupsafe import Markup
 
 NO_BREAK_SPACE = "\u00a0"
@@ -296,13 +296,15 @@ def _to_place(value: Decimal, exponent: int) -> Decimal:
 def _printed(value: Decimal, language: str) -> str:
     places = max(0, -int(value.as_tuple().exponent))
     with localcontext(prec=400):
-        text: str = _pattern(places).apply(value if value else abs(value), _locale(language))
-    return text
+        text = f"{value if value else abs(value):,.{places}f}"
+    return text.translate(_signs(language))
 
 
 @cache
-def _pattern(places: int) -> NumberPattern:
-    return parse_pattern("#,##0." + "0" * places if places else "#,##0")
+def _signs(language: str) -> dict[int, str]:
+    """The language's own signs for the ones that Python writes: the digits' groups and the decimal point."""
+    locale = _locale(language)
+    return str.maketrans({",": get_group_symbol(locale), ".": get_decimal_symbol(locale)})
 
 
 def _suffix(figure: str, unit: str, language: str) -> str:

@@ -7,10 +7,10 @@ from markupsafe import Markup, escape
 
 def element(tag: str, *children: str | Markup, **attributes: str) -> Markup:
     """An element with its children; `class_` gives the class, an underscore within a name a hyphen."""
-    told = "".join(f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"' for name, value in attributes.items())
-    return Markup(f"<{tag}{told}>{''.join(escape(child) for child in children)}</{tag}>")
+    told = "".join([f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"' for name, value in attributes.items()])
+    return Markup(f"<{tag}{told}>{''.join(map(escape, children))}</{tag}>")
 
 
 def joined(*children: str | Markup) -> Markup:
     """Children one after another, without an element around them."""
-    return Markup("".join(escape(child) for child in children))
+    return Markup("".join(map(escape, children)))

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup
@@ -37,6 +38,7 @@ _SYMBOLS = {"*": " × ", "/": " ÷ ", "-": " − ", "+": " + "}
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 
 
+@lru_cache(maxsize=4096)
 def plain(text: str) -> Markup:
     """Text from data, safe in Markdown and HTML alike: what could be markup becomes a character reference."""
     line = re.sub(r"\s+", " ", "".join(c if c.isprintable() else " " for c in text))

@@ -221,7 +221,7 @@ def test_a_chart_that_cannot_be_loaded_says_so_in_the_pages_language(browser, ad
 
 def test_the_language_switch_stays_on_the_page(browser, anywhere):
     """Through all languages and back, at a server's root and below a path."""
-    for name in ("source/receipts/", "cpu/", ""):
+    for name in ("source/receipts/", ""):
         with opened(browser, anywhere, name) as watched:
             for language in ("en", "zh", "ko"):
                 watched.page.locator("header .md-select").hover()
@@ -276,6 +276,14 @@ def test_the_page_takes_the_systems_palette(browser, address, scheme):
         background = watched.page.evaluate("getComputedStyle(document.body).backgroundColor")
     brightness = sum(map(int, re.findall(r"\d+", background)[:3])) / 3
     assert (brightness > 128) == (scheme == "light")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_text_is_set_in_the_sites_fonts(browser, address, language):
+    """The theme sets its own on the body; a rule above that has no effect and nothing says so."""
+    with opened(browser, address, "" if language == DEFAULT else f"{language}/") as watched:
+        family = watched.page.locator("article p").first.evaluate("e => getComputedStyle(e).fontFamily")
+    assert ("PingFang SC" if language == "zh" else "Apple SD Gothic Neo") in family
 
 
 def test_a_linked_receipt_stands_out(browser, address, site):

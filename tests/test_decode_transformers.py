@@ -176,6 +176,17 @@ def test_real_weights_are_measured_in_place_of_random_ones(small, tmp_path):
     assert given.load(item).config["weights"] == "real"
 
 
+def test_a_type_without_instructions_is_measured_for_one_request_alone(session, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(device, "fast_precision", lambda where: "fp32")
+    whole = dataclasses.replace(session, quick=False)
+    planned = [str(item).split("/", 1)[1] for item in decode_transformers.plan(whole)]
+    assert [text for text in planned if text.startswith("qwen3-0.6b-bf16/") and "?" in text] == [
+        "qwen3-0.6b-bf16/rate?requests=1",
+        "qwen3-0.6b-bf16/prefill_rate?tokens=64",
+    ]
+    assert "qwen3-1.7b-fp32/rate?requests=16" in planned
+
+
 @pytest.mark.parametrize("where", ["cpu", "cuda", "mps"])
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_device_has_a_plan(session, where, quick):  # noqa: F811

@@ -1,10 +1,12 @@
 """A throughput is 2 n³ over the time of a product that is right; a type too slow for the machine says so."""
 
+import dataclasses
+
 import pytest
 import torch
 from tiny import failures, session  # noqa: F401  # a fixture
 
-from measure import matmul, timing
+from measure import device, matmul, timing
 from measure.results import key
 
 
@@ -13,6 +15,7 @@ def small(session, monkeypatch):  # noqa: F811
     """A session whose products take milliseconds."""
     monkeypatch.setattr(matmul, "QUICK_SIZES", {"cpu": (48, 64)})
     monkeypatch.setattr(matmul, "PROBE_SIZE", 32)
+    monkeypatch.setattr(device, "fast_precision", lambda where: "bf16")
     return session
 
 
@@ -73,7 +76,16 @@ def test_a_type_too_slow_for_the_machine_is_left_out_with_the_reason(small, monk
     assert detail.startswith("about 524 s")
 
 
+def test_a_type_without_instructions_is_measured_at_one_size_alone(session, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(device, "fast_precision", lambda where: "fp32")
+    whole = dataclasses.replace(session, quick=False)
+    assert matmul.sizes("bf16", session) == ()
+    assert matmul.sizes("bf16", whole) == matmul.SIZES["cpu"][:1]
+    assert matmul.sizes("fp32", whole) == matmul.SIZES["cpu"]
+
+
 def test_fp8_is_unsupported_without_a_card(small, monkeypatch):
     monkeypatch.setattr(matmul, "DTYPES", {"cpu": ("fp8",)})
+    monkeypatch.setattr(matmul, "sizes", lambda name, _: (64,))
     matmul.measure(small)
     assert {reason for reason, _ in failures(small).values()} == {"unsupported"}

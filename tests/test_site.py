@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import math
 import os
 import re
 import socket
@@ -144,11 +146,16 @@ def palettes() -> dict[str, dict[str, str]]:
     return found
 
 
+def linear(colour: str) -> list[float]:
+    """Red, green and blue of #rrggbb, 0 to 1, in proportion to the light."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    return [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+
+
 def luminance(colour: str) -> float:
     """Relative luminance of #rrggbb, WCAG 2.2."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    red, green, blue = linear(colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def contrast(one: str, other: str) -> float:
@@ -167,6 +174,40 @@ def test_colours_can_be_told_from_the_page(palette):
     least = {**dict.fromkeys(lines, 3), **dict.fromkeys(texts, 4.5)}
     reached = {name: round(contrast(variables[name], paper), 2) for name in least}
     assert {name: value for name, value in reached.items() if value < least[name]} == {}
+
+
+BLIND = {
+    "none": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+"""What is left of linear red, green and blue: Machado, Oliveira and Fernandes 2009, severity 1."""
+TO_XYZ = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+WHITE = (0.95047, 1.0, 1.08883)
+
+
+def times(matrix, vector) -> list[float]:
+    return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
+
+
+def lab(colour: str, blindness: str) -> tuple[float, float, float]:
+    """CIELAB of #rrggbb as somebody with that blindness sees it."""
+    seen = [min(1, max(0, part)) for part in times(BLIND[blindness], linear(colour))]
+    x, y, z = (
+        (part / white) ** (1 / 3) if part / white > 0.008856 else 7.787 * part / white + 16 / 116
+        for part, white in zip(times(TO_XYZ, seen), WHITE, strict=True)
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("blindness", BLIND)
+@pytest.mark.parametrize("palette", ["default", "slate"])
+def test_series_can_be_told_apart_by_the_colour_blind(palette, blindness):
+    """At least 15 in CIELAB between any two series, where about 2 is just noticeable."""
+    colours = {n: lab(palettes()[palette][f"--chart-{n}"], blindness) for n in range(1, 7)}
+    near = [pair for pair in itertools.combinations(colours, 2) if math.dist(*(colours[n] for n in pair)) < 15]
+    assert near == []
 
 
 @pytest.mark.parametrize("workflow", sorted((PROJECT / ".github" / "workflows").glob("*.yml")), ids=lambda p: p.name)
