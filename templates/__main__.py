@@ -11,6 +11,7 @@ import typer
 
 from measure.results import Results, ResultsError, load
 from templates import claims
+from templates.charts import checked
 from templates.facts.edition import Edition, editions
 from templates.labels import LabelError
 from templates.render import RenderError, pages
@@ -94,6 +95,9 @@ def _claim(claim: Claim, voice: Voice) -> dict[str, Any]:
 
 
 def _check(files: dict[str, str], out: Path) -> None:
+    for path in files:
+        if path.endswith(".json"):
+            checked(json.loads(files[path]))
     lines = list(differences(files, out))
     if lines:
         print("\n".join(lines))

@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
-
 from templates.facts.edition import Edition
 from templates.facts.language_model import LanguageModel
 from templates.quantity import Quantity
@@ -19,6 +17,8 @@ from templates.voice import Voice
 
 COLOURS = [f"var:--chart-{n}" for n in range(1, 7)]
 IDEAL, LIMIT, GRID, TEXT = "var:--chart-ideal", "var:--chart-limit", "var:--chart-grid", "var:--chart-text"
+Trace = dict[str, Any]
+
 SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x"]
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 
@@ -56,55 +56,58 @@ def _said(text: str, voice: Voice) -> str:
     return voice.labels.get("chart", text[1:]) if text.startswith("@") else text
 
 
+def checked(figure: dict[str, Any]) -> None:
+    """Hold a figure against Plotly's own schema. Raises ValueError naming what it does not know.
+
+    It takes as long as rendering all pages, so `--check` and the tests ask for it, and rendering does not.
+    """
+    import plotly.graph_objects as go  # type: ignore[import-untyped]
+
+    go.Figure(_with_colours(figure))
+
+
+def _with_colours(part: Any) -> Any:
+    """The figure with a colour that Plotly knows in place of each role."""
+    if isinstance(part, dict):
+        return {name: _with_colours(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_with_colours(value) for value in part]
+    return "#000000" if isinstance(part, str) and part.startswith("var:--chart-") else part
+
+
 def _figure(traces: list[Any], x: dict[str, Any], y: dict[str, Any], shapes: list[dict[str, Any]]) -> dict[str, Any]:
     axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
-    layout = go.Layout(
-        xaxis={**axis, **x},
-        yaxis={**axis, **y},
-        shapes=shapes,
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
-        margin={"l": 56, "r": 16, "t": 16, "b": 48},
-        hovermode="closest",
-    )
-    built: dict[str, Any] = go.Figure(data=traces, layout=layout).to_plotly_json()
-    built["layout"].pop("template", None)
-    built["layout"].update(font={"color": TEXT}, paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)")
-    coloured: dict[str, Any] = _coloured(built)
-    return coloured
-
-
-def _coloured(part: Any) -> Any:
-    """Put colour roles in place of the numbers that stand for them while Plotly checks the figure."""
-    if isinstance(part, dict):
-        return {name: _coloured(value) for name, value in part.items()}
-    if isinstance(part, list | tuple):
-        return [_coloured(value) for value in part]
-    return _ROLES.get(part, part) if isinstance(part, str) else part
-
-
-# Plotly refuses a colour it does not know, so roles travel through its checks as colours that nothing else uses.
-_ROLES = {f"#0000{n:02x}": role for n, role in enumerate([*COLOURS, IDEAL, LIMIT, GRID, TEXT], start=1)}
-_STAND_IN = {role: colour for colour, role in _ROLES.items()}
-COLOURS = [_STAND_IN[role] for role in COLOURS]
-IDEAL, LIMIT, GRID = _STAND_IN[IDEAL], _STAND_IN[LIMIT], _STAND_IN[GRID]
+    layout = {
+        "xaxis": {**axis, **x},
+        "yaxis": {**axis, **y},
+        "shapes": shapes,
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
+        "margin": {"l": 56, "r": 16, "t": 16, "b": 48},
+        "hovermode": "closest",
+        "font": {"color": TEXT},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+    }
+    return {"data": traces, "layout": layout}
 
 
 def _points(
     name: str, points: list[tuple[Quantity, Quantity]], index: int, *, lines: bool = True, **more: Any
-) -> go.Scatter:
+) -> Trace:
     """A series of facts against facts, with the interval of y as error bars where there is one."""
     above = [_gap(y.high, y.value) for _, y in points]
     below = [_gap(y.value, y.low) for _, y in points]
-    return go.Scatter(
-        name=name,
-        x=[_short(x.value) for x, _ in points],
-        y=[_short(y.value) for _, y in points],
-        mode="lines+markers" if lines else "markers",
-        line={"color": COLOURS[index % 6], "dash": DASHES[index % 6]},
-        marker={"color": COLOURS[index % 6], "symbol": SYMBOLS[index % 6], "size": 9},
-        error_y={"type": "data", "array": above, "arrayminus": below, "visible": any(above + below)},
+    return {
+        "type": "scatter",
+        "name": name,
+        "x": [_short(x.value) for x, _ in points],
+        "y": [_short(y.value) for _, y in points],
+        "mode": "lines+markers" if lines else "markers",
+        "line": {"color": COLOURS[index % 6], "dash": DASHES[index % 6]},
+        "marker": {"color": COLOURS[index % 6], "symbol": SYMBOLS[index % 6], "size": 9},
+        "error_y": {"type": "data", "array": above, "arrayminus": below, "visible": any(above + below)},
         **more,
-    )
+    }
 
 
 def _gap(high: float | None, low: float | None) -> float:
@@ -116,11 +119,17 @@ def _short(value: float | None) -> float:
     return float(f"{value:.6g}") if value is not None else math.nan
 
 
-def _line(name: str, x: list[float], y: list[float], colour: str) -> go.Scatter:
+def _line(name: str, x: list[float], y: list[float], colour: str) -> Trace:
     plain = [_short(value) for value in x], [_short(value) for value in y]
-    return go.Scatter(
-        name=name, x=plain[0], y=plain[1], mode="lines", line={"color": colour, "dash": "dash"}, hoverinfo="name"
-    )
+    return {
+        "type": "scatter",
+        "name": name,
+        "x": plain[0],
+        "y": plain[1],
+        "mode": "lines",
+        "line": {"color": colour, "dash": "dash"},
+        "hoverinfo": "name",
+    }
 
 
 def _rule(y: float, colour: str) -> dict[str, Any]:
@@ -144,18 +153,21 @@ def _share(edition: Edition) -> Chart:
     shares = [_short(model.share.value) for model in models]
     errors = [_gap(model.share.high, model.share.value) for model in models]
     minus = [_gap(model.share.value, model.share.low) for model in models]
-    bars = go.Bar(
-        x=[f"@model:{model.subject}" for model in models],
-        y=shares,
-        marker={"color": COLOURS[0]},
-        text=[f"{share:.0f}%" for share in shares],
-        error_y={"type": "data", "array": errors, "arrayminus": minus, "visible": any(errors + minus)},
-        showlegend=False,
-    )
+    bars = {
+        "type": "bar",
+        "x": [f"@model:{model.subject}" for model in models],
+        "y": shares,
+        "marker": {"color": COLOURS[0]},
+        "text": [f"{share:.0f}%" for share in shares],
+        "error_y": {"type": "data", "array": errors, "arrayminus": minus, "visible": any(errors + minus)},
+        "showlegend": False,
+    }
     near = edition.thresholds.near.value or 0
     shapes = [_rule(100, LIMIT), _rule(near, IDEAL)]
     marks = [_line("@whole", [], [], LIMIT), _line("@near", [], [], IDEAL)]
-    figure = _figure([bars, *marks], {"title": "@model"}, {"title": "@share_axis", "range": [0, 112]}, shapes)
+    figure = _figure(
+        [bars, *marks], {"title": {"text": "@model"}}, {"title": {"text": "@share_axis"}, "range": [0, 112]}, shapes
+    )
     rows = [(f"@model:{model.subject}", model.weights, model.share) for model in models]
     return Chart(figure, ("@model", "weights", "share"), rows)
 
@@ -171,11 +183,13 @@ def _batch(edition: Edition) -> Chart:
         traces.append(_points(name, [(batch.at_once, batch.rate) for batch in batches], index))
         rows += [(name, batch.at_once, batch.rate) for batch in batches]
     traces += list(_batch_limits(edition, rows))
-    x = {"title": "@requests_axis", "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
-    return Chart(_figure(traces, x, {"title": "@total_axis", "type": "log"}, []), ("@model", "at_once", "rate"), rows)
+    x = {"title": {"text": "@requests_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    return Chart(
+        _figure(traces, x, {"title": {"text": "@total_axis"}, "type": "log"}, []), ("@model", "at_once", "rate"), rows
+    )
 
 
-def _batch_limits(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) -> Iterator[go.Scatter]:
+def _batch_limits(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) -> Iterator[Trace]:
     """The ideal line from each model's single request, and the compute ceiling where the arithmetic is known."""
     most = max((row[1].value or 1 for row in rows), default=1)
     ideal_x, ideal_y = [], []
@@ -195,11 +209,19 @@ def _batch_limits(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) 
         yield _broken("@compute_limit", limit_x, limit_y, LIMIT)
 
 
-def _broken(name: str, x: list[float], y: list[float], colour: str) -> go.Scatter:
+def _broken(name: str, x: list[float], y: list[float], colour: str) -> Trace:
     """A line with gaps where a value is not a number."""
     gaps = [[None if math.isnan(value) else _short(value) for value in axis] for axis in (x, y)]
     line = {"color": colour, "dash": "dash", "width": 1.5}
-    return go.Scatter(name=name, x=gaps[0], y=gaps[1], mode="lines", line=line, hoverinfo="name")
+    return {
+        "type": "scatter",
+        "name": name,
+        "x": gaps[0],
+        "y": gaps[1],
+        "mode": "lines",
+        "line": line,
+        "hoverinfo": "name",
+    }
 
 
 def _prefill(edition: Edition) -> Chart:
@@ -220,9 +242,11 @@ def _prefill(edition: Edition) -> Chart:
             ceilings_y += [(compute.to("TFLOPS").value or 0.0) * 1e12 / (2 * work)] * 2 + [math.nan]
     if ceilings_x:
         traces.append(_broken("@compute_limit", ceilings_x, ceilings_y, LIMIT))
-    x = {"title": "@length_axis", "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    x = {"title": {"text": "@length_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
     return Chart(
-        _figure(traces, x, {"title": "@rate_axis", "rangemode": "tozero"}, []), ("@model", "length", "rate"), rows
+        _figure(traces, x, {"title": {"text": "@rate_axis"}, "rangemode": "tozero"}, []),
+        ("@model", "length", "rate"),
+        rows,
     )
 
 
@@ -240,8 +264,8 @@ def _roofline(edition: Edition) -> Chart:
     return Chart(
         _figure(
             [*traces, *_roof(edition, rows)],
-            {"title": "@intensity_axis", "type": "log"},
-            {"title": "@compute_axis", "type": "log"},
+            {"title": {"text": "@intensity_axis"}, "type": "log"},
+            {"title": {"text": "@compute_axis"}, "type": "log"},
             [],
         ),
         ("@model", "intensity", "compute"),
@@ -249,7 +273,7 @@ def _roofline(edition: Edition) -> Chart:
     )
 
 
-def _roof(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) -> Iterator[go.Scatter]:
+def _roof(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) -> Iterator[Trace]:
     """The two ceilings: bandwidth times intensity up to the ridge, arithmetic beyond."""
     bandwidth, compute = edition.direct.bandwidth.value, edition.direct.compute_ceiling.value
     if not rows or bandwidth is None or compute is None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from templates import formats
+from templates import formats, particles
 
 RULES = {
     "double-space": "one space between words",
@@ -222,7 +222,7 @@ def _wrong_particles(prose: str) -> list[_Place]:
     for found in _ATTACHED.finditer(prose):
         before = prose[max(prose.rfind("\n", 0, found.start()) + 1, found.start() - 80) : found.start()]
         try:
-            fitting = formats.particle(before, _PAIR_OF[found[0]])
+            fitting = particles.particle(before, _PAIR_OF[found[0]])
         except ValueError:
             continue
         if fitting != found[0]:

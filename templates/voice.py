@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from measure import models
 from measure.results import Run
-from templates import formats
+from templates import formats, particles
 from templates.html import element, joined
 from templates.labels import Labels
 from templates.quantity import Absence, Constant, Digits, Kind, Operation, Origin, Quantity, Sampled
@@ -239,6 +239,11 @@ class Voice:
             return Markup(html.escape(self.labels.get("machine", run.id)))
         return element("span", plain(run.machine.name), translate="no")
 
+    def machines(self, runs: list[Run]) -> Markup:
+        """The machines of several runs, each once."""
+        named = list(dict.fromkeys(self.machine(run) for run in runs))
+        return Markup({"zh": "；"}.get(self.language, "; ")).join(named)
+
     def model(self, subject: str) -> Markup:
         """A model and its precision as a reader knows them."""
         name, _, precision = subject.rpartition("-")
@@ -258,7 +263,7 @@ class Voice:
     def particle(self, text: str | Markup | Quantity, pair: str) -> Markup:
         """Korean: what is said, and the particle that fits how it is read aloud."""
         said = self.fact(text) if isinstance(text, Quantity) else text if isinstance(text, Markup) else plain(text)
-        return said + formats.particle(html.unescape(said.striptags()), pair)
+        return said + particles.particle(html.unescape(said.striptags()), pair)
 
     def number(self, value: float) -> str:
         return formats.number(value, self.language)

@@ -1,4 +1,4 @@
-"""How long rendering and building take, and how rendering grows with the runs in results.json: `python tests/benchmark.py`.
+"""How long rendering and building take, and how it grows with the runs in results.json: `python tests/benchmark.py`.
 
 Each figure is the median of the repeats, in processor time where another process could disturb the clock.
 """

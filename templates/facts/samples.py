@@ -93,6 +93,8 @@ class Samples:
     def _reason(self, wanted: Key) -> str:
         if self.run is None:
             return "no_run"
+        if wanted.measurement == "datasheet":
+            return "no_datasheet"
         failure = self.run.failures.get(str(wanted)) or self.run.failures.get(f"{wanted.measurement}/plan")
         return failure.reason if failure else "not_published" if self.run.kind == "reported" else "not_run"
 
