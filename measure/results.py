@@ -6,6 +6,7 @@ an engine, so that the site can be rendered where nothing was ever measured.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -161,6 +162,7 @@ def key(measurement: str, quantity: str, subject: str = "", **parameters: object
     return Key(measurement, subject, quantity, tuple(sorted((n, str(v)) for n, v in parameters.items())))
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def parse_key(text: str) -> Key:
     """Read a key. Raises ValueError if it is not one, or not in its normal form (names sorted, each once)."""
     if not _KEY.fullmatch(text):

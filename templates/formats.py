@@ -10,7 +10,7 @@ import datetime
 import math
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
-from functools import cache
+from functools import cache, lru_cache
 
 from babel import Locale
 from babel.dates import format_date
@@ -72,7 +72,7 @@ def number(value: float, language: str, *, decimals: int | None = None, signific
     0.285 * 100 is 28.499999999999996 and becomes 29. Never in scientific notation and never -0.
     Raises ValueError for NaN, infinity, an unknown language, or both kinds of precision at once.
     """
-    return _printed(_rounded(_decimal(value), decimals, significant), language)
+    return _figures(value, decimals, significant).translate(_signs(language))
 
 
 def quantity(
@@ -175,11 +175,16 @@ def _to_place(value: Decimal, exponent: int) -> Decimal:
         return value.quantize(Decimal(1).scaleb(exponent))
 
 
-def _printed(value: Decimal, language: str) -> str:
+@lru_cache(maxsize=1 << 15)
+def _figures(value: float, decimals: int | None, significant: int | None) -> str:
+    """The digits with Python's signs. They are alike in all languages, and a page prints the same number many times."""
+    return _digits(_rounded(_decimal(value), decimals, significant))
+
+
+def _digits(value: Decimal) -> str:
     places = max(0, -int(value.as_tuple().exponent))
     with localcontext(prec=400):
-        text = f"{value if value else abs(value):,.{places}f}"
-    return text.translate(_signs(language))
+        return f"{value if value else abs(value):,.{places}f}"
 
 
 @cache
@@ -221,7 +226,7 @@ def _scaled(values: tuple[float, ...], language: str, decimals: int | None, sign
     reached = (scale for scale in SCALES[language] if rounded[-1] and rounded[-1].adjusted() >= scale[0])
     exponent, word = next(reached, (0, ""))
     space = NO_BREAK_SPACE if word and language != "ko" else ""
-    return (*(_printed(value.scaleb(-exponent), language) for value in rounded), space + word)
+    return (*(_digits(value.scaleb(-exponent)).translate(_signs(language)) for value in rounded), space + word)
 
 
 def _dash(low: float, language: str) -> str:

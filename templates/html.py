@@ -6,9 +6,12 @@ one `Markup` an element.
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from markupsafe import Markup
+
+_MARKUP = re.compile(r"[&<>\"']")
 
 
 def element(tag: str, *children: str | Markup, **attributes: str) -> Markup:
@@ -24,4 +27,4 @@ def joined(*children: str | Markup) -> Markup:
 
 def safe(text: str | Markup) -> str:
     """The text as it may stand in HTML."""
-    return text if text.__class__ is Markup else escape(text)
+    return escape(text) if text.__class__ is not Markup and _MARKUP.search(text) else text

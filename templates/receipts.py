@@ -11,7 +11,7 @@ from measure.results import Report, Run, Sample
 from templates import formats
 from templates.facts.edition import Edition
 from templates.facts.group import Group
-from templates.html import element, joined
+from templates.html import element, joined, safe
 from templates.quantity import Constant, Operation, Quantity, Sampled
 from templates.truth import Claim, Comparison
 from templates.voice import Voice, plain
@@ -74,18 +74,20 @@ class Receipts:
 
     def fact(self, fact: Quantity) -> str:
         """The receipt of one measured fact."""
-        kind = fact.kind.value
-        said = element("span", self.voice.value(fact), class_=f"fact {kind}")
-        head = element("h4", plain(self.voice.label(fact)), " ", said, " ", element("small", self.text("kind", kind)))
-        rows = [_row(name, value) for name, value in self._rows(fact)]
-        return element("section", head, element("dl", *rows), class_="receipt", id=fact.name)
+        kind, label, value = fact.kind.value, plain(self.voice.label(fact)), safe(self.voice.value(fact))
+        told = self.text("kind", kind)
+        rows = "".join([_row(name, said) for name, said in self._rows(fact)])
+        return (
+            f'<section class="receipt" id="{fact.name}">'
+            f'<h4>{label} <span class="fact {kind}">{value}</span> <small>{told}</small></h4><dl>{rows}</dl></section>'
+        )
 
     def missing(self, fact: Quantity) -> str:
         """The receipt of a fact that is unmeasured."""
-        what = "; ".join(dict.fromkeys(absence.what for absence in fact.absences))
-        mark = element("span", self.text("kind", "unmeasured"), class_="fact unmeasured")
-        why = f"{self.voice.colon}{self.voice.absent(fact.absences)} "
-        return element("li", mark, " ", plain(self.voice.label(fact)), why, element("code", plain(what)), id=fact.name)
+        what = plain("; ".join(dict.fromkeys(absence.what for absence in fact.absences)))
+        why = safe(f"{self.voice.colon}{self.voice.absent(fact.absences)} ")
+        mark = f'<span class="fact unmeasured">{self.text("kind", "unmeasured")}</span>'
+        return f'<li id="{fact.name}">{mark} {plain(self.voice.label(fact))}{why}<code>{what}</code></li>'
 
     def _rows(self, fact: Quantity) -> Iterator[tuple[str, str]]:
         origin = fact.origin
@@ -169,7 +171,9 @@ class Receipts:
             _row(self.text("receipt", "date"), self.voice.date(run.started)),
             _row(self.text("receipt", "configuration"), plain(", ".join(part for part in told if part))),
         ]
-        return element("section", element("h4", run.id), element("dl", *rows), class_="receipt", id=f"run.{run.id}")
+        return element(
+            "section", element("h4", run.id), element("dl", Markup("".join(rows))), class_="receipt", id=f"run.{run.id}"
+        )
 
     def _unused(self) -> Iterator[str]:
         unused = list(self.edition.unused_samples())
@@ -178,8 +182,8 @@ class Receipts:
             yield "\n".join(f"- {plain(run_id)}: {plain(text)}" for run_id, text in unused) + "\n"
 
 
-def _row(name: str, value: str) -> Markup:
-    return element("dt", name) + element("dd", value)
+def _row(name: str, value: str) -> str:
+    return f"<dt>{safe(name)}</dt><dd>{safe(value)}</dd>"
 
 
 def _pairs(items: dict[str, str | int | float | bool] | dict[str, str]) -> str:

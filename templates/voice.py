@@ -58,6 +58,7 @@ class Voice:
         self.colon = COLONS.get(language, ": ")
         self.comma = COMMAS.get(language, ", ")
         self._values: dict[tuple[int, bool], str] = {}
+        self._references: dict[tuple[int, bool], Markup] = {}
 
     # Facts
 
@@ -158,13 +159,20 @@ class Voice:
 
     def _operand(self, quantity: Quantity, values: bool) -> Markup:
         if quantity.name:
-            text = self.value(quantity) if values else self.label(quantity)
-            return element("a", text, href=f"#{quantity.name}")
+            return self._reference(quantity, values)
         if isinstance(quantity.origin, Operation):
             return self._operation(quantity.origin, values)
         if values:
             return Markup(html.escape(self.exact(quantity)))
         return self.constant(quantity.origin)
+
+    def _reference(self, quantity: Quantity, values: bool) -> Markup:
+        """A fact within a formula, linked; made once, since formulas share their operands."""
+        known = (id(quantity), values)
+        if known not in self._references:
+            text = self.value(quantity) if values else self.label(quantity)
+            self._references[known] = element("a", text, href=f"#{quantity.name}")
+        return self._references[known]
 
     def _qualified(self, quantity: Quantity) -> Markup:
         """A fact's label with the group it belongs to, where two operands are named alike."""

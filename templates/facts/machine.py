@@ -9,8 +9,10 @@ from templates.facts.group import Group, fact
 from templates.facts.samples import Samples
 from templates.quantity import Quantity, best
 
-FALLBACK_DTYPE = "fp16"
-"""The arithmetic that stands for one that was not measured; the receipt names it."""
+WIDTHS = {"q4_0": 4, "q8_0": 8, "fp8": 8, "int8": 8, "fp16": 16, "bf16": 16, "fp32": 32}
+"""Bits of a number of each type; the receipt of a ceiling names the products it is taken from."""
+
+FALLBACK_WIDTH = 16
 
 
 class Product(Group):
@@ -84,14 +86,13 @@ class MachineFacts(Group):
         return best([product.throughput for product in self.products], "TFLOPS", f"{self.path} matmul")
 
     def compute_in(self, dtype: str) -> Quantity:
-        """The ceiling of one type: the best of its shapes; where none was measured, that of fp16, else of any type."""
-        for wanted in (dtype, FALLBACK_DTYPE):
-            shapes = [product.throughput for product in self.products if product.dtype == wanted]
-            if any(shape.measured for shape in shapes):
-                return best(shapes, "TFLOPS", f"{self.path} matmul {wanted}")
-        return self.compute_ceiling
+        """The ceiling for a model stored in a type: the best of all shapes in types at least as wide.
 
-    def compute_dtype(self, dtype: str) -> str:
-        """The type whose ceiling `compute_in` gives."""
-        names = {product.dtype for product in self.products if product.throughput.measured}
-        return next((name for name in (dtype, FALLBACK_DTYPE) if name in names), "any")
+        What is stored in a narrow type can always be widened and computed so; a processor without instructions for bf16
+        does exactly that. Where no such type was measured, the best of any.
+        """
+        width = WIDTHS.get(dtype, FALLBACK_WIDTH)
+        wide = [p.throughput for p in self.products if WIDTHS.get(p.dtype, FALLBACK_WIDTH) >= width]
+        if any(product.measured for product in wide):
+            return best(wide, "TFLOPS", f"{self.path} matmul {dtype}")
+        return self.compute_ceiling
