@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from templates import formats
+from templates import formats, particles
 from templates.typography import RULES, Finding, lint, visible
 
 LANGUAGES = tuple(formats.LOCALES)
@@ -255,7 +255,7 @@ def test_what_formats_prints_passes(one, other, unit, language):
 @given(FIGURE, UNIT, st.sampled_from(["은/는", "이/가", "을/를", "과/와", "으로/로"]))
 def test_the_lint_and_the_filter_agree_on_particles(value, unit, pair):
     text = formats.quantity(value, unit, "ko")
-    right = formats.particle(text, pair)
+    right = particles.particle(text, pair)
     wrong = next(form for form in pair.split("/") if form != right)
     assert rules(f"{text}{right} 씁니다.", "ko") == []
     if re.search(r"[A-Za-z0-9%°×]$", text):
