@@ -96,10 +96,10 @@ def test_a_rate_is_what_two_lengths_differ_by(small):
 
 
 def test_the_steps_fit_the_time(small, engine, monkeypatch):
-    """12 s are 4 s for each of 3 repeats; two prompts take 1 s of them."""
+    """12 s are 3 s for each of 3 repeats and the warm-up; two prompts take 1 s of them."""
     monkeypatch.setattr(decode_transformers, "MOST_STEPS", 10_000)
     part = decode_transformers.Part(small, engine, {}, decode_transformers.scope(small), 12.0)
-    assert part._steps(first_s=0.5, step_s=0.01) == 300
+    assert part._steps(first_s=0.5, step_s=0.01) == 200
     assert part._steps(first_s=0.5, step_s=10) == decode_transformers.FEWEST_STEPS
 
 
