@@ -1,270 +1,33 @@
-"""The command line: `python -m measure` measures this machine, judges what was measured, and brings runs together.
+"""`python -m measure`: the command line, loaded so that Ctrl-C ends its imports as quietly as it ends a measurement.
 
-Every refusal is one line that names file, key and cure, with exit code 1.
+The imports take half a second, in which an impatient user would see a traceback.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
+import os
+import signal
 import sys
-from pathlib import Path
-from typing import Annotated, TypedDict
 
-import typer
-
-from measure import doctor as diagnosis
-from measure import limits, models, registry, results, runner, screen
-from measure import machine as machines
-from measure import merge as merging
-from measure.registry import Measurement
-from measure.results import Machine, Results, ResultsError, Run
-from measure.runner import Interrupted, Job, Outcome
-from measure.session import maker
-
-HERE = "here"
-RESULTS = Path("results.json")
 INTERRUPTED = 130
 """Exit code of a program that Ctrl-C stopped."""
-
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-
-ResultsFile = Annotated[Path, typer.Option("--results", help="The results file.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer repeats and smaller sizes: under three minutes.")]
-Again = Annotated[bool, typer.Option("--again", help="Measure anew what the run has; the old run is set aside.")]
-Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A measurement's option, or device.")]
-
-
-class Row(TypedDict):
-    """A line of `list`."""
-
-    name: str
-    summary: str
-    needs: list[str]
-    installed: bool
-    missing: list[str]
-    runs: list[str]
-
-
-@app.command()
-def here(
-    quick: Quick = False,
-    serve: Annotated[bool, typer.Option("--serve", help="Serve the site afterwards.")] = False,
-    again: Again = False,
-    file: ResultsFile = RESULTS,
-    settings: Settings = [],  # noqa: B006 (typer reads the default)
-) -> None:
-    """Measure this machine with what is installed, into the run `here`, and render the article about it."""
-    job = _job(file, HERE, tuple(registry.find()), quick, settings)
-    _start_afresh(job, again)
-    outcomes = _carry_out(job, f"python -m measure here{' --quick' if quick else ''}")
-    run = _existing(results.load(file), HERE, file)
-    screen.show_run(run, [key for outcome in outcomes for key in outcome.measured])
-    _render(file, serve)
-    if not run.samples:
-        cure = "`python -m measure doctor` tells what to install."
-        raise ResultsError(f"{file.name}: run {HERE!r}: nothing could be measured. {cure}")
-
-
-def _start_afresh(job: Job, again: bool) -> None:
-    """Set a run aside that cannot be gone on with, and say so."""
-    found = results.load(job.results).run(job.run_id) if job.results.exists() else None
-    why = "as asked" if again and found else runner.unfit(job, found) if found else ""
-    if not why or found is None:
-        return
-    kept = runner.set_aside(job.results, job.run_id)
-    screen.err.print(
-        f"Starting run {job.run_id!r} afresh: {screen.plain(why)}.\n"
-        f"The old one of {found.started}, with {len(found.samples)} samples, is replaced and kept in {kept}."
-    )
-
-
-def _render(file: Path, serve: bool) -> None:
-    """Render the site if its sources are here, in a process: measuring knows nothing of the site."""
-    if not diagnosis.has_site(Path()):
-        screen.err.print("No site here to render. Bring this file to one with `python -m measure merge`.")
-        return
-    command = [sys.executable, "-m", "templates", *(["--results", str(file)] if file != RESULTS else [])]
-    if subprocess.run(command).returncode:
-        raise ResultsError("the site could not be rendered, see above; what was measured is kept.")
-    if serve:
-        _serve()
-
-
-def _serve() -> None:
-    try:
-        code = subprocess.run([sys.executable, "-m", "mkdocs", "serve"]).returncode
-    except KeyboardInterrupt:
-        return
-    if code:
-        raise ResultsError("the site could not be served, see above. Try `python -m mkdocs serve` yourself.")
-
-
-@app.command()
-def run(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Measurements, see `list`.")],
-    run_id: Annotated[str, typer.Option("--run", metavar="ID", help="The run they go into.")] = HERE,
-    file: ResultsFile = RESULTS,
-    quick: Quick = False,
-    again: Again = False,
-    settings: Settings = [],  # noqa: B006 (typer reads the default)
-) -> None:
-    """Measure by name into a run; needs no site. Goes on where it was stopped."""
-    job = _job(file, run_id, tuple(names), quick, settings)
-    if again and (kept := runner.set_aside(file, run_id, job.names)):
-        screen.err.print(f"Measuring {', '.join(names)} anew; the run as it was is kept in {kept}.")
-    outcomes = _carry_out(job, "the same command")
-    stored = _existing(results.load(file), run_id, file)
-    screen.show_run(stored, [key for outcome in outcomes for key in outcome.measured])
-    failed = [text for outcome in outcomes for text in outcome.failed]
-    if failed:
-        told = f"{len(failed)} not measured, the first {failed[0]}"
-        raise ResultsError(f"{file.name}: run {run_id!r}: {told}. The list tells why; run again to try again.")
-
-
-def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:
-    results.check_id(run_id, f"--run {run_id!r}")
-    options = dict(_setting(text) for text in settings)
-    job = Job(file, run_id, _machine(options.get("device", "")), names, quick, options, registry.PACKAGE)
-    job.measurements()
-    return job
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise ResultsError(f"--set {text!r}: not an option. Write it as name=value.")
-    return name, value
-
-
-def _machine(device: str) -> Machine:
-    try:
-        return machines.describe(device)
-    except ValueError as error:
-        raise ResultsError(f"--set device={device}: {error}.") from None
-
-
-def _carry_out(job: Job, again: str) -> list[Outcome]:
-    bar = screen.Bar()
-    try:
-        return runner.run(job, bar)
-    except Interrupted:
-        bar.close()
-        screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run {again} again.")
-        raise typer.Exit(INTERRUPTED) from None
-    finally:
-        bar.close()
-
-
-@app.command("list")
-def list_measurements(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False, file: ResultsFile = RESULTS
-) -> None:
-    """Every measurement, what it needs, whether that is installed, and which runs have it."""
-    data = results.load(file) if file.exists() else Results([])
-    rows = [_entry(measurement, data) for measurement in registry.find().values()]
-    if as_json:
-        print(json.dumps(rows, indent=1))
-        return
-    for row in rows:
-        screen.out.print(_told(row))
-
-
-def _told(row: Row) -> str:
-    lacks = f"; not installed: {', '.join(row['missing'])}" if row["missing"] else "; installed"
-    runs = f"in runs {', '.join(row['runs'])}" if row["runs"] else "in no run"
-    return f"{row['name']}: {row['summary']}\n    needs {', '.join(row['needs']) or 'nothing'}{lacks}; {runs}"
-
-
-def _entry(measurement: Measurement, data: Results) -> Row:
-    having = [run.id for run in data.runs if any(maker(text) == measurement.name for text in run.samples)]
-    return {
-        "name": measurement.name,
-        "summary": measurement.summary,
-        "needs": list(measurement.needs),
-        "installed": not measurement.missing,
-        "missing": list(measurement.missing),
-        "runs": having,
-    }
-
-
-@app.command()
-def check(file: ResultsFile = RESULTS) -> None:
-    """The verdict on every sample, rejected ones first; exit code 1 if the file is not valid."""
-    rows = [
-        (limits.STATUSES.index(verdict.status), run.id, text, run, verdict)
-        for run in results.load(file).runs
-        for text, verdict in limits.verdicts(run, models).items()
-    ]
-    for _, run_id, text, run, verdict in sorted(rows, key=lambda row: row[0]):
-        screen.out.print(f"{verdict.status}  {run_id}  {text}  {screen.value(run.samples[text])}  {reason(verdict)}")
-    counts = (f"{sum(row[4].status == status for row in rows)} {status}" for status in limits.STATUSES)
-    screen.out.print(f"{file.name}: {', '.join(counts)}")
-
-
-def reason(verdict: limits.Verdict) -> str:
-    """A verdict's rule, limit and factor in words, and what to do unless it is accepted."""
-    if not verdict.rule:
-        return "no limit applies"
-    words = verdict.rule.replace("_", " ")
-    if verdict.factor is not None and verdict.limit is not None and verdict.value is not None:
-        size = f"{verdict.value:.4g} {verdict.unit}, {verdict.factor:.3g} times {verdict.limit:.4g} {verdict.unit}"
-        words = f"{'not ' if verdict.status == 'accepted' else ''}{words}: {size}"
-    elif verdict.status == "accepted":
-        words = f"not {words}"
-    return words if verdict.status == "accepted" else f"{words}. {limits.advice(verdict.rule)}"
-
-
-@app.command()
-def merge(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="Results measured elsewhere.")],
-    file: ResultsFile = RESULTS,
-    only: Annotated[str, typer.Option("--run", metavar="ID", help="Bring in this run alone.")] = "",
-    rename: Annotated[str, typer.Option("--as", metavar="NEWID", help="Bring it in under this name.")] = "",
-) -> None:
-    """Bring in runs measured elsewhere; never mixes machines, never overwrites a sample."""
-    if rename:
-        results.check_id(rename, f"--as {rename!r}")
-    brought = results.load(source)
-    with results.edit(file) as data:
-        told = merging.merge(data, brought, source.name, only, rename)
-    for line in told:
-        screen.out.print(line)
-
-
-@app.command()
-def doctor(file: ResultsFile = RESULTS) -> None:
-    """What this machine has and lacks, and what to install for each measurement."""
-    for finding in diagnosis.examine(machines.describe(), registry.find(), file.parent):
-        screen.out.print(f"{'ok   ' if finding.good else 'lacks'}  {finding.subject}: {screen.plain(finding.text)}")
-
-
-def _existing(data: Results, run_id: str, file: Path) -> Run:
-    found = data.run(run_id)
-    if found is None:
-        raise ResultsError(f"{file.name}: run {run_id!r} is gone: another program took it out. Run again.")
-    return found
 
 
 def main() -> int:
     """Run the command line; returns the exit code."""
-    try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except ResultsError as error:
-        return _refuse(str(error))
-    except (KeyboardInterrupt, typer.Abort):
-        screen.err.print("Stopped. What was measured is kept; the same command goes on from there.")
-        return INTERRUPTED
-    except Exception as error:
-        if not hasattr(error, "format_message"):  # what typer raises for a command line it cannot read
-            raise
-        return _refuse(f"{error.format_message()} See `python -m measure --help`.")
-    return code if isinstance(code, int) else 0
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+    from measure import cli
+
+    if usual is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return cli.main()
 
 
-def _refuse(message: str) -> int:
-    screen.err.print(f"error: {screen.plain(message)}")
-    return 1
+def _leave(number: int, frame: object) -> None:
+    """End at once: an exception would pass through half-made modules, some of which would print it."""
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

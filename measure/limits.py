@@ -8,10 +8,10 @@ samples: what they need is in the key, the configuration and the run, be it exec
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, Protocol
 
-from measure.results import Key, Report, Run, Sample, parse_key
+from measure.results import LARGEST, Key, Report, Run, Sample, parse_key
 
 Status = Literal["accepted", "suspect", "rejected"]
 STATUSES: tuple[Status, ...] = ("rejected", "suspect", "accepted")
@@ -64,6 +64,41 @@ class Models(Protocol):
         """Bytes of cache that a step reads for one request of `length` tokens. ValueError for an unknown subject."""
 
 
+class Ceiling(NamedTuple):
+    """The best of some samples that measure a limit: its key and value, and what is known of them all."""
+
+    key: str
+    value: float
+    alone: bool
+    """Whether there is no other sample."""
+    narrow: bool
+    """Whether one of them was measured with numbers below 16 bits."""
+
+
+@dataclass(frozen=True)
+class Sound:
+    """The samples of a run that may serve as limits: those not rejected so far."""
+
+    samples: Mapping[str, Sample | Report]
+    found: dict[tuple[str, tuple[str, ...]], Ceiling | None] = field(default_factory=dict)
+    """Ceilings looked up before: every sample of a run asks for the same few."""
+
+    def best(self, measurement: str, quantities: tuple[str, ...]) -> Ceiling | None:
+        """The best of these quantities, or None if there are none."""
+        asked = (measurement, quantities)
+        if asked not in self.found:
+            self.found[asked] = self._look_up(measurement, quantities)
+        return self.found[asked]
+
+    def _look_up(self, measurement: str, quantities: tuple[str, ...]) -> Ceiling | None:
+        keys = [text for text in self.samples if _is(parse_key(text), measurement, quantities)]
+        if not keys:
+            return None
+        first = max(keys, key=lambda text: self.samples[text].median)
+        narrow = any(_narrow(dict(parse_key(text).parameters).get("dtype", "")) for text in keys)
+        return Ceiling(first, self.samples[first].median, len(keys) == 1, narrow)
+
+
 @dataclass(frozen=True)
 class Case:
     """A sample with all that rules may look at."""
@@ -71,8 +106,7 @@ class Case:
     key: Key
     sample: Sample | Report
     run: Run
-    sound: Mapping[str, Sample | Report]
-    """Samples of the run that may serve as limits: those not rejected so far."""
+    sound: Sound
     models: Models | None = None
 
     def parameter(self, name: str) -> float | None:
@@ -82,13 +116,8 @@ class Case:
     def beside(self, quantity: str) -> tuple[str, Sample | Report] | None:
         """A sound sample of the same measurement and subject, and its key."""
         text = str(Key(self.key.measurement, self.key.subject, quantity))
-        return (text, self.sound[text]) if text in self.sound else None
-
-    def best(self, measurement: str, quantities: tuple[str, ...]) -> tuple[list[str], float]:
-        """Keys of the sound samples that measure a limit, the best first, and its value; ([], 0) if there are none."""
-        keys = [text for text in self.sound if _is(parse_key(text), measurement, quantities)]
-        keys.sort(key=lambda text: -self.sound[text].median)
-        return keys, self.sound[keys[0]].median if keys else 0.0
+        sample = self.sound.samples.get(text)
+        return (text, sample) if sample is not None else None
 
 
 @dataclass(frozen=True)
@@ -135,14 +164,14 @@ def tokens_cached(case: Case) -> Verdict | None:
 def above_bandwidth(case: Case) -> Verdict | None:
     """Each step of decoding reads all weights once, and each request's keys and values."""
     requests, weights = case.parameter("requests"), case.beside("loaded_weights")
-    keys, limit = case.best("bandwidth", ("sum", "copy", "triad"))
-    if case.key.quantity != "rate" or not requests or weights is None or not keys:
+    ceiling = case.sound.best("bandwidth", ("sum", "copy", "triad"))
+    if case.key.quantity != "rate" or not requests or weights is None or ceiling is None:
         return None
     steps_per_s = case.sample.median / requests
     weight_bytes = weights[1].median * BYTES[weights[1].unit]
     gb_per_s = steps_per_s * (weight_bytes + requests * _cache_read(case)) / 1e9
-    allowed = _slack(keys) * _kept(weight_bytes, case.run.machine.cache_bytes)
-    return _against(gb_per_s, limit, "GB/s", allowed, (weights[0], keys[0]))
+    allowed = _slack(ceiling) * _kept(weight_bytes, case.run.machine.cache_bytes)
+    return _against(gb_per_s, ceiling.value, "GB/s", allowed, (weights[0], ceiling.key))
 
 
 def _cache_read(case: Case) -> float:
@@ -151,7 +180,7 @@ def _cache_read(case: Case) -> float:
     if case.models is None or prompt is None or long is None:
         return 0.0
     try:
-        return case.models.kv_bytes(case.key.subject, int(prompt + ((short or 0) + long) / 2))
+        return case.models.kv_bytes(case.key.subject, int(max(prompt + ((short or 0) + long) / 2, 0)))
     except (KeyError, ValueError):
         return 0.0
 
@@ -164,26 +193,25 @@ def _kept(weight_bytes: float, cache_bytes: int) -> float:
 def above_compute(case: Case) -> Verdict | None:
     """Each token, read or produced, multiplies and adds once for each parameter outside the embedding, at least."""
     parameters = case.beside("parameters_without_embeddings")
-    keys, limit = case.best("matmul", ("throughput",))
-    if case.key.quantity not in ("rate", "prefill_rate") or parameters is None or not keys:
+    ceiling = case.sound.best("matmul", ("throughput",))
+    if case.key.quantity not in ("rate", "prefill_rate") or parameters is None or ceiling is None:
         return None
     tflops = 2 * parameters[1].median * case.sample.median / 1e12
-    allowed = _slack(keys) * (NARROW if _narrower(case.key.subject, keys) else 1.0)
-    return _against(tflops, limit, "TFLOPS", allowed, (parameters[0], keys[0]))
+    allowed = _slack(ceiling) * (NARROW if _narrower(case.key.subject, ceiling) else 1.0)
+    return _against(tflops, ceiling.value, "TFLOPS", allowed, (parameters[0], ceiling.key))
 
 
-def _narrower(subject: str, keys: list[str]) -> bool:
-    """Whether a model may have computed with narrower numbers than any of these matrix products."""
-    measured = [dict(parse_key(text).parameters).get("dtype", "") for text in keys]
-    return _narrow(subject.rpartition("-")[2]) and not any(_narrow(dtype) for dtype in measured)
+def _narrower(subject: str, ceiling: Ceiling) -> bool:
+    """Whether a model may have computed with narrower numbers than any of the matrix products."""
+    return _narrow(subject.rpartition("-")[2]) and not ceiling.narrow
 
 
 def _narrow(dtype: str) -> bool:
     return dtype.startswith(NARROW_TYPES)
 
 
-def _slack(keys: list[str]) -> float:
-    return TOLERANCE if len(keys) > 1 else ONE_KERNEL
+def _slack(ceiling: Ceiling) -> float:
+    return ONE_KERNEL if ceiling.alone else TOLERANCE
 
 
 def _against(value: float, limit: float, unit: str, allowed: float, basis: tuple[str, ...]) -> Verdict:
@@ -233,10 +261,11 @@ OF_SAMPLE_ALONE = ("buffer_in_cache", "token_count_differs", "prompts_repeated",
 def verdicts(run: Run, models: Models | None = None) -> dict[str, Verdict]:
     """The verdict on every sample of a run, by key. With `models` the traffic of keys and values counts too."""
     alone = [rule for rule in RULES if rule.name in OF_SAMPLE_ALONE]
-    sound = dict(run.samples)
+    kept = dict(run.samples)
     for text, sample in run.samples.items():
-        if judge(Case(parse_key(text), sample, run, {}, models), alone).status == "rejected":
-            del sound[text]
+        if judge(Case(parse_key(text), sample, run, Sound({}), models), alone).status == "rejected":
+            del kept[text]
+    sound = Sound(kept)
     return {text: judge(Case(parse_key(text), s, run, sound, models), RULES) for text, s in run.samples.items()}
 
 
@@ -256,8 +285,9 @@ def _is(key: Key, measurement: str, quantities: tuple[str, ...]) -> bool:
 
 
 def _number(value: object) -> float | None:
-    """A number, or the text of one; None for what is neither."""
+    """A number, or the text of one; None for what is neither, or too large for a machine to have it."""
     try:
-        return None if isinstance(value, bool) else float(str(value))
+        number = None if isinstance(value, bool) else float(str(value))
     except ValueError:
         return None
+    return number if number is not None and abs(number) <= LARGEST else None

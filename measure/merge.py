@@ -57,7 +57,10 @@ def renamed(run: Run, run_id: str) -> Run:
 def _with_command(sample: Sample | Report, old: str, new: str) -> Sample | Report:
     if isinstance(sample, Report):
         return sample
-    words = shlex.split(sample.command)
+    try:
+        words = shlex.split(sample.command)
+    except ValueError:  # a quotation mark without its other: no command that names a run
+        return sample
     for place, word in enumerate(words[:-1]):
         if word == "--run" and words[place + 1] == old:
             words[place + 1] = new

@@ -13,7 +13,8 @@ import os
 import re
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -28,26 +29,95 @@ SCHEMA = 1
 KEPT_VALUES = 200
 """A sample keeps at most this many values; `count` tells how many there were."""
 
-UNITS = ("GB/s", "TFLOPS", "tok/s", "s", "ms", "GB", "GiB", "MiB", "B", "GHz", "W", "J/tok", "%", "1", "param")
+UNITS = (
+    "GB/s",
+    "TFLOPS",
+    "tok/s",
+    "step/s",
+    "s",
+    "ms",
+    "GB",
+    "GiB",
+    "MiB",
+    "B",
+    "GHz",
+    "W",
+    "J/tok",
+    "%",
+    "1",
+    "param",
+)
 """Units a sample may carry."""
 
+_TIME, _SIZE = ("s", "ms"), ("MiB", "GiB", "GB")
+
 UNITS_OF = {
+    "bandwidth": ("GB/s",),
     "sum": ("GB/s",),
     "copy": ("GB/s",),
     "triad": ("GB/s",),
     "throughput": ("TFLOPS",),
     "rate": ("tok/s",),
     "prefill_rate": ("tok/s",),
-    "prefill_time": ("s", "ms"),
+    "prefill_time": _TIME,
+    "first_token": _TIME,
+    "thinking_time": _TIME,
     "loaded_weights": ("GB", "GiB"),
     "parameters": ("param",),
     "parameters_without_embeddings": ("param",),
+    "memory": _SIZE,
+    "first_audio": _TIME,
+    "fixed_time": _TIME,
+    "utterance_time": _TIME,
+    "patch_time": _TIME,
+    "step_time": _TIME,
+    "buffered_step_time": _TIME,
+    "final_delay": _TIME,
+    "frame_rate": ("step/s",),
+    "real_time_factor": ("1",),
+    "slope": ("1",),
+    "fit_r2": ("1",),
+    "streams": ("1",),
+    "cer": ("%",),
+    "share_of_turn": ("%",),
 }
 """Units that fit a quantity, by the name the quantity has in a key. A quantity not named here may carry any unit."""
 
+MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn")
+"""Quantities of UNITS_OF that can be zero; the others are above it, and none is below."""
+
+SMALLEST, LARGEST = 1e-12, 1e18
+"""No figure of a machine in the units above lies outside, but zero: arithmetic on what does would only overflow."""
+
+PARAMETERS_OF = {
+    "rate": ("requests",),
+    "first_token": ("requests",),
+    "prefill_rate": ("tokens", "input"),
+    "prefill_time": ("tokens", "input"),
+}
+"""What the key of a quantity has to tell: one of these. A matrix product's tells its dtype and n, and no more."""
+
+LEAST = {"n": 1, "requests": 1, "tokens": 1, "steps": 0, "stack": 0, "right": 0}
+"""Parameters of a key that are whole numbers, and the least each can be."""
+
+REASONS = {
+    "engine_missing": "a package it needs is not installed",
+    "out_of_memory": "memory ran out",
+    "not_enough_memory": "this machine has too little memory for it",
+    "crashed": "the measurement crashed",
+    "timed_out": "it did not end within its time",
+    "too_slow": "it would take too long on this machine",
+    "interrupted": "it was interrupted",
+    "unsupported": "this machine or engine cannot do it",
+}
+"""Why a key has no sample: code and English sentence. Other languages are in the labels of the site."""
+
 
 class ResultsError(Exception):
-    """A results file that cannot be used; the message names the file, the key and the cure."""
+    """A results file that cannot be used; the message names the file, the key and the cure, and is one line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(char if char.isprintable() else " " for char in message))
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -111,7 +181,7 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Why a key has no sample. `reason` is a code with a sentence in each language in templates/labels.toml."""
+    """Why a key has no sample. `reason` is one of REASONS."""
 
     reason: str
     at: str = ""
@@ -153,7 +223,11 @@ class Key(NamedTuple):
 
 
 _KEY = re.compile(r"[a-z0-9_]+(/[a-z0-9._-]+)?/[a-z0-9_]+(\?[a-z0-9_]+=[A-Za-z0-9._-]+(&[a-z0-9_]+=[A-Za-z0-9._-]+)*)?")
+_PLAIN = re.compile(r"[A-Za-z0-9._/?=&-]+")
+_WHOLE = re.compile(r"0|[1-9][0-9]{0,8}")
 _UNFINISHED = ".unfinished"
+_REMEASURE = "Remove the entry, or measure again."
+_ELSEWHERE = "Choose another place with --results."
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -209,14 +283,24 @@ class _Run(msgspec.Struct, forbid_unknown_fields=True):
 _KINDS: dict[str, type[Sample] | type[Report]] = {"executed": Sample, "reported": Report}
 
 
-def load(path: Path) -> Results:
-    """Read and validate a results file. Raises ResultsError naming file, key and cure."""
+def load(
+    path: Path, cure: str = "Run `python -m measure here` to make one, or name another with --results."
+) -> Results:
+    """Read and validate a results file. Raises ResultsError naming file, key and cure: `cure` if it cannot be read."""
     try:
         data = path.read_bytes()
     except OSError as error:
-        cure = "Run `python -m measure here` to make one, or name another with --results."
-        raise ResultsError(f"{path.name}: cannot be read ({error.strerror}). {cure}") from None
+        raise ResultsError(f"{path.name or path}: cannot be read ({error.strerror}). {cure}") from None
     return parse(data, path.name)
+
+
+def load_or_none(path: Path) -> Results:
+    """The results of a file as `load` reads it, or no runs where there is no file yet."""
+    try:
+        there = path.exists()
+    except OSError:  # a name too long, say: reading it tells
+        there = True
+    return load(path) if there else Results([])
 
 
 def parse(data: bytes, name: str = "results.json") -> Results:
@@ -230,9 +314,8 @@ def parse(data: bytes, name: str = "results.json") -> Results:
         cure = "Use the version that wrote it."
         raise ResultsError(f"{name}: schema {raw.schema}, but this version reads {SCHEMA}. {cure}")
     runs = [_run(run, name) for run in raw.runs]
-    ids = [run.id for run in runs]
-    for run_id in ids:
-        if ids.count(run_id) > 1:
+    for run_id, times in Counter(run.id for run in runs).items():
+        if times > 1:
             raise ResultsError(f"{name}: run {run_id!r} stands there twice. Give one of them another id.")
     return Results(runs)
 
@@ -243,10 +326,18 @@ def _run(raw: _Run, name: str) -> Run:
     if raw.kind not in _KINDS:
         raise ResultsError(f"{where}: kind {raw.kind!r} is neither 'executed' nor 'reported'. Correct it.")
     _check_time(raw.started, f"{where}: started")
-    machine = _part(raw.machine, Machine, f"{where}: machine")
+    machine = _machine(raw.machine, f"{where}: machine")
     samples = {text: _sample(text, part, _KINDS[raw.kind], where) for text, part in raw.samples.items()}
-    failures = {text: _failure(text, part, f"{where}: failure {text}") for text, part in raw.failures.items()}
+    failures = {text: _failure(text, part, f"{where}: failure {_shown(text)}") for text, part in raw.failures.items()}
     return Run(raw.id, raw.kind, machine, raw.started, samples, failures)
+
+
+def _machine(raw: msgspec.Raw, where: str) -> Machine:
+    machine = _part(raw, Machine, where)
+    for name in Machine.__struct_fields__:
+        if isinstance(value := getattr(machine, name), int):
+            _check_count(value, f"{where}: {name}")
+    return machine
 
 
 def _part(raw: msgspec.Raw, kind: type[T], where: str) -> T:
@@ -257,16 +348,26 @@ def _part(raw: msgspec.Raw, kind: type[T], where: str) -> T:
 
 
 def _sample(text: str, raw: msgspec.Raw, kind: type[Sample] | type[Report], where: str) -> Sample | Report:
-    where = f"{where}: {text}"
-    quantity = check_key(text, where).quantity
+    where = f"{where}: {_shown(text)}"
+    parsed = check_key(text, where)
     sample = _part(raw, kind, where)
-    check(sample, quantity, where)
+    check(sample, parsed, where)
     return sample
 
 
 def _failure(text: str, raw: msgspec.Raw, where: str) -> Failure:
     check_key(text, where)
-    return _part(raw, Failure, where)
+    failure = _part(raw, Failure, where)
+    if failure.reason not in REASONS:
+        cure = f"Choose from {', '.join(REASONS)}."
+        raise ResultsError(f"{where}: no such reason: {_shown(failure.reason, quoted=True)}. {cure}")
+    return failure
+
+
+def _shown(text: str, length: int = 100, quoted: bool = False) -> str:
+    """A name as a message shows it: as it is if it is plain; else quoted, without what would break the line."""
+    short = text if len(text) <= length else f"{text[: length - 3]}..."
+    return short if _PLAIN.fullmatch(text) and not quoted else repr(short)
 
 
 def check_key(text: str, where: str) -> Key:
@@ -283,33 +384,94 @@ def check_id(run_id: str, where: str) -> None:
         raise ResultsError(f"{where}: an id is 1 to 40 lower-case letters, digits and hyphens. Rename it.")
 
 
-def check(sample: Sample | Report, quantity: str, where: str) -> None:
-    """Refuse a sample whose unit does not fit `quantity`, that is empty, or holds a number that is not finite."""
-    fitting = UNITS_OF.get(quantity, UNITS)
-    if sample.unit not in fitting:
-        cure = f"Correct the unit: {quantity} is given in {' or '.join(fitting)}."
-        raise ResultsError(f"{where}: unit {sample.unit!r} does not fit. {cure}")
-    if isinstance(sample, Sample):
-        _check_time(sample.at, f"{where}: at")
+def check(sample: Sample | Report, of: Key, where: str) -> None:
+    """Refuse a sample whose key tells too little, whose unit does not fit, or with a number that cannot be."""
+    _check_parameters(of, where)
+    _check_unit(sample.unit, of.quantity, where)
     for name, value in sample.config.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ResultsError(f"{where}: config {name} is not a finite number. Remove the entry, or measure again.")
-    numbers = sample.values if isinstance(sample, Sample) else [sample.median, *sample.interval]
-    if not numbers:
-        raise ResultsError(f"{where}: no values. Remove the entry, or measure again.")
-    if not all(math.isfinite(number) for number in numbers):
-        raise ResultsError(f"{where}: a value is not a finite number. Remove the entry, or measure again.")
-    if quantity in UNITS_OF and min(numbers) <= 0:
-        raise ResultsError(f"{where}: a value is not above zero. Remove the entry, or measure again.")
-    if isinstance(sample, Report) and not sample.interval[0] <= sample.median <= sample.interval[1]:
+        if isinstance(value, int | float) and not abs(value) <= LARGEST:
+            told = f"config {_shown(name)} is not a finite number of at most {LARGEST:g}"
+            raise ResultsError(f"{where}: {told}. {_REMEASURE}")
+    if isinstance(sample, Sample):
+        _check_repeats(sample, where)
+        _check_values(sample.values, of.quantity, where)
+    else:
+        _check_report(sample, of.quantity, where)
+
+
+def _check_parameters(of: Key, where: str) -> None:
+    given = dict(of.parameters)
+    if (of.measurement, of.quantity) == ("matmul", "throughput") and given.keys() != {"dtype", "n"}:
+        cure = "Rename it like matmul/throughput?dtype=bf16&n=4096."
+        raise ResultsError(f"{where}: the key has to tell dtype and n, and no more. {cure}")
+    asked = PARAMETERS_OF.get(of.quantity, ())
+    if asked and not given.keys() & set(asked):
+        cure = f"Rename it like {of.quantity}?{asked[0]}=4."
+        raise ResultsError(f"{where}: the key has to tell {' or '.join(asked)}. {cure}")
+    for name, value in given.items():
+        if name in LEAST and not (_WHOLE.fullmatch(value) and int(value) >= LEAST[name]):
+            told = f"{name} in the key is not a whole number from {LEAST[name]} to 999999999, in plain digits"
+            raise ResultsError(f"{where}: {told}. Rename it.")
+
+
+def _check_unit(unit: str, quantity: str, where: str) -> None:
+    fitting = UNITS_OF.get(quantity, UNITS)
+    if unit not in fitting:
+        cure = f"Correct the unit: {quantity} is given in {' or '.join(fitting)}."
+        raise ResultsError(f"{where}: unit {_shown(unit, quoted=True)} does not fit. {cure}")
+
+
+def _check_repeats(sample: Sample, where: str) -> None:
+    _check_time(sample.at, f"{where}: at")
+    _check_count(sample.total, f"{where}: total")
+    kept = len(sample.values)
+    if not kept:
+        raise ResultsError(f"{where}: no values. {_REMEASURE}")
+    if kept > KEPT_VALUES:
+        cure = "Keep some, evenly spaced, and write how many there were into total."
+        raise ResultsError(f"{where}: {kept} values, and a sample keeps at most {KEPT_VALUES}. {cure}")
+    if 0 < sample.total < kept:
+        raise ResultsError(f"{where}: total is {sample.total}, but there are {kept} values. Correct it.")
+
+
+def _check_report(report: Report, quantity: str, where: str) -> None:
+    _check_count(report.count, f"{where}: count")
+    low, high = report.interval
+    _check_values([report.median, low, high], quantity, where)
+    if not low <= report.median <= high:
         raise ResultsError(f"{where}: the median lies outside low and high. Correct them.")
+
+
+def _check_count(number: int, where: str) -> None:
+    if not 0 <= number <= LARGEST:
+        raise ResultsError(f"{where} is {'negative' if number < 0 else 'outside what a machine can do'}. Correct it.")
+
+
+def _check_values(values: Iterable[float], quantity: str, where: str) -> None:
+    for value in values:
+        fault = _fault(value, quantity)
+        if fault:
+            raise ResultsError(f"{where}: a value is {fault}. {_REMEASURE}")
+
+
+def _fault(value: float, quantity: str) -> str:
+    """What is wrong with a number of this quantity; empty if nothing is."""
+    if not math.isfinite(value):
+        return "not a finite number"
+    if quantity in UNITS_OF and value < 0:
+        return "below zero" if quantity in MAY_BE_ZERO else "not above zero"
+    if value == 0:
+        return "not above zero" if quantity in UNITS_OF and quantity not in MAY_BE_ZERO else ""
+    return "" if SMALLEST <= abs(value) <= LARGEST else f"outside what a machine can do ({value:g})"
 
 
 def _check_time(text: str, where: str) -> None:
     try:
         datetime.fromisoformat(text)
     except ValueError:
-        raise ResultsError(f"{where}: {text!r} is not a date. Write it like 2026-11-29T13:45:00Z.") from None
+        raise ResultsError(
+            f"{where}: {_shown(text, quoted=True)} is not a date. Write it like 2026-11-29T13:45:00Z."
+        ) from None
 
 
 def dump(results: Results) -> str:
@@ -363,13 +525,14 @@ def _write(data: bytes, path: Path) -> None:
 def edit(path: Path, timeout_s: float = 60) -> Iterator[Results]:
     """Read, change and save a results file as its only writer; saved only if the block ends without an error."""
     with _only_writer(path, timeout_s):
-        results = load(path) if path.exists() else Results([])
+        results = load_or_none(path)
         yield results
         save(results, path)
 
 
 @contextmanager
 def _only_writer(path: Path, timeout_s: float) -> Iterator[None]:
+    check_place(path)
     lock = filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=timeout_s)
     try:
         lock.acquire()
@@ -377,13 +540,26 @@ def _only_writer(path: Path, timeout_s: float) -> Iterator[None]:
         cure = "Wait for the other measurement to end, then run again."
         raise ResultsError(f"{path.name}: another process has been writing for {timeout_s:g} s. {cure}") from None
     except OSError as error:
-        cure = "Make room or choose another place with --results."
+        cure = f"Make room, or: {_ELSEWHERE}"
         raise ResultsError(f"{path.name}: cannot be locked ({error.strerror}). {cure}") from None
     try:
         _sweep(path)
         yield
     finally:
         lock.release()
+
+
+def check_place(path: Path) -> None:
+    """Refuse a path at which no file can be made: tried, since a lock would wait for such a place for ever."""
+    try:
+        if path.is_dir():
+            raise ResultsError(f"{path.name or path}: is a folder. Name a file in it with --results.")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
+    except OSError as error:
+        told = f"no file can be made in the folder {str(path.parent)!r} ({error.strerror})"
+        raise ResultsError(f"{path.name}: {told}. {_ELSEWHERE}") from None
+    os.close(handle)
+    Path(name).unlink(missing_ok=True)
 
 
 def _sweep(path: Path) -> None:

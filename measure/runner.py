@@ -134,6 +134,7 @@ def _report(outcome: Outcome, watcher: Watcher) -> Outcome:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Two measurements at once would slow each other down and both be wrong."""
+    results.check_place(path)
     lock = filelock.FileLock(path.with_name(f".{path.name}.measuring.lock"), timeout=0)
     try:
         lock.acquire()

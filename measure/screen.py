@@ -13,16 +13,11 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from measure.results import Key, Report, Run, Sample
+from measure.results import REASONS, Key, Report, Run, Sample
 from measure.runner import Outcome, Step
-from measure.session import REASONS
 
 out = Console(highlight=False, markup=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-
-
-TABLE_WIDTH = 120
-"""A table is never squeezed below this: a key that is cut short is of no use."""
 
 
 class Bar:
@@ -106,13 +101,15 @@ def failure_text(reason: str, detail: str) -> str:
 def show_run(run: Run, new: Iterable[Key]) -> None:
     """Print all that a run has, what was measured just now marked, and what it lacks and why."""
     fresh = {str(key) for key in new}
-    table = Table(box=box.SIMPLE_HEAD)
-    for head in ("", "measured", "median", "range", "repeats"):
-        table.add_column(head, no_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    table.add_column("measured", overflow="fold")
+    for head in ("median", "range", "repeats"):
+        table.add_column(head, justify="right")
     for text, sample in run.samples.items():
         table.add_row("new" if text in fresh else "", text, value(sample), spread(sample), str(sample.count or ""))
     out.print(f"run {run.id}: {plain(run.machine.name)} ({run.machine.device})")
-    Console(width=max(out.width, TABLE_WIDTH), highlight=False).print(table)
+    out.print(table)
     for text, failure in run.failures.items():
         out.print(f"not measured: {text}: {failure_text(failure.reason, failure.detail)}")
 

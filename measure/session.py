@@ -17,19 +17,7 @@ from pathlib import Path
 
 from measure import machine as machines
 from measure import results
-from measure.results import Failure, Key, Machine, Results, ResultsError, Run, Sample
-
-REASONS = {
-    "engine_missing": "a package it needs is not installed",
-    "out_of_memory": "memory ran out",
-    "not_enough_memory": "this machine has too little memory for it",
-    "crashed": "the measurement crashed",
-    "timed_out": "it did not end within its time",
-    "too_slow": "it would take too long on this machine",
-    "interrupted": "it was interrupted",
-    "unsupported": "this machine or engine cannot do it",
-}
-"""Why a key has no sample: code and English sentence. Other languages are in the labels of the site."""
+from measure.results import REASONS, Failure, Key, Machine, Results, ResultsError, Run, Sample
 
 DETAIL_LENGTH = 200
 
@@ -83,14 +71,14 @@ class Session:
             total=len(values) if len(values) > results.KEPT_VALUES else 0,
         )
         results.check_key(str(key), where)
-        results.check(sample, key.quantity, where)
+        results.check(sample, key, where)
         with results.edit(self.results) as data:
             run = self._run(data)
             run.samples[str(key)] = sample
             run.failures.pop(str(key), None)
 
     def fail(self, key: Key, reason: str, detail: str = "") -> None:
-        """Save why a key has no sample; `reason` is one of REASONS. Does nothing if there is a sample."""
+        """Save why a key has no sample; `reason` is one of `results.REASONS`. Does nothing if there is a sample."""
         if reason not in REASONS:
             raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
         results.check_key(str(key), f"{self.results.name}: run {self.run_id!r}: {key}")
@@ -100,7 +88,7 @@ class Session:
                 run.failures[str(key)] = Failure(reason, now(), scrub(detail))
 
     def _stored(self) -> Results:
-        return results.load(self.results) if self.results.exists() else Results([])
+        return results.load_or_none(self.results)
 
     def _run(self, data: Results) -> Run:
         run = data.run(self.run_id)

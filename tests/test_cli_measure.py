@@ -2,14 +2,14 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from measure import __main__ as cli
-from measure import doctor, machine, registry, results, runner, screen
+from measure import cli, doctor, machine, registry, results, runner, screen
 from measure.merge import renamed
 from measure.results import Failure, Machine, Report, Results, Run, Sample
 
@@ -46,7 +46,7 @@ def put(*runs, file="results.json"):
 
 def executed(run_id="here", machine=MACHINE, **rates):
     command = f"python -m measure run x --run {run_id}"
-    samples = {f"x/{name}": Sample("tok/s", [value], AT, command) for name, value in rates.items()}
+    samples = {f"x/{name}?requests=1": Sample("tok/s", [value], AT, command) for name, value in rates.items()}
     return Run(run_id, "executed", machine, AT, samples)
 
 
@@ -108,7 +108,7 @@ def test_here_starts_afresh_on_another_machine(call, monkeypatch):
     put(executed(machine=Machine("another machine", "cpu"), rate=1.0), reported())
     code, _, err = call("here", "--set", "do=well")
     assert code == 0 and "another machine (name 'another machine' against 'a small machine' here)" in err
-    assert stored().run("here").machine == MACHINE and "x/rate" not in stored().run("here").samples
+    assert stored().run("here").machine == MACHINE and "x/rate?requests=1" not in stored().run("here").samples
     assert stored().run("source-a") == reported()
 
 
@@ -126,10 +126,25 @@ def test_here_where_nothing_can_be_measured_is_an_error(call, monkeypatch):
     assert out.count("not measured: absent/") == 2
 
 
-def test_here_renders_and_serves_in_processes_of_their_own(call, monkeypatch):
+def test_here_renders_in_a_process_and_becomes_the_server(call, monkeypatch):
     started = renders(monkeypatch)
-    assert call("here", "--serve", "--set", "do=well")[0] == 0
-    assert started == [["templates"], ["mkdocs", "serve"]]
+    monkeypatch.setattr(cli, "_free_port", lambda: 8123)
+    monkeypatch.setattr(cli.os, "execve", lambda _, words, environment: started.append([*words[2:], environment]))
+    code, out, _ = call("here", "--serve", "--set", "do=well")
+    assert code == 0 and "http://127.0.0.1:8123/en/here/" in out
+    rendered, (*served, environment) = started
+    assert rendered == ["templates"]
+    assert served == ["mkdocs", "serve", "--quiet", "--dev-addr", "127.0.0.1:8123"]
+    assert environment["SITE_URL"] == "http://127.0.0.1:8123/"
+
+
+def test_a_port_in_use_is_not_asked_for():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert cli._free_port(port) != port
+    assert cli._free_port(port) == port
 
 
 def test_here_renders_another_file_too(call, monkeypatch):
@@ -198,7 +213,15 @@ def test_run_again_measures_anew_and_keeps_the_old(call):
         (["run"], ["NAME", "--help"]),
         (["run", "steady", "--quik"], ["--quik", "--help"]),
         (["runn"], ["runn", "--help"]),
-        (["merge", "nowhere.json"], ["nowhere.json: cannot be read"]),
+        (["merge", "nowhere.json"], ["nowhere.json: cannot be read", "Correct FILE, the argument"]),
+        (["merge", "results.json", "--results", "no/r.json"], ["r.json: no file can be made in the folder 'no'"]),
+        (["merge", "results.json", "--results", "/proc/r.json"], ["no file can be made", "--results"]),
+        (["run", "steady", "--results", "/proc/r.json"], ["r.json: no file can be made in the folder '/proc'"]),
+        (["run", "steady", "--results", "no/r.json"], ["r.json: no file can be made in the folder 'no'", "--results"]),
+        (["run", "steady", "--results", "."], ["is a folder", "--results"]),
+        (["list", "--results", "n" * 300], ["cannot be read", "--results"]),
+        (["check", "--results", "."], ["error: .: cannot be read", "--results"]),
+        (["here", "--results", "n" * 300], ["no file can be made", "--results"]),
         (["merge", "nowhere.json", "--as", "No"], ["--as 'No'"]),
         (["check", "--results", "nowhere.json"], ["nowhere.json: cannot be read", "--results"]),
     ],
@@ -229,7 +252,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(call):
     put(executed(rate=1.0))
     code = """
 import resource, sys
-from measure import registry, machine, results, __main__ as cli
+from measure import registry, machine, results, cli
 machine.describe = lambda device="": results.Machine("a small machine", "cpu", cores=2)
 registry.PACKAGE = "fakes"
 resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
@@ -238,7 +261,7 @@ sys.exit(cli.main())
     done = subprocess.run([sys.executable, "-B", "-c", code, "run", "steady"], capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     assert "error: results.json: cannot be saved (File too large). Make room" in done.stderr.splitlines()[-1]
-    assert "x/rate" in stored().run("here").samples and not list(Path().glob(".*.unfinished"))
+    assert "x/rate?requests=1" in stored().run("here").samples and not list(Path().glob(".*.unfinished"))
 
 
 def test_as_a_program_it_prints_no_traceback(tmp_path):
@@ -250,6 +273,24 @@ def test_as_a_program_it_prints_no_traceback(tmp_path):
     assert done.stderr.startswith("error: results.json: ") and done.stderr.count("\n") == 1
 
 
+def test_stopped_while_it_loads_it_prints_no_traceback(tmp_path):
+    """Ctrl-C at the moment when the program asks for its first package of others."""
+    code = """
+import builtins, os, runpy, signal, sys
+real = builtins.__import__
+def stopped(name, *more, **named):
+    if name == "typer":
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(name, *more, **named)
+builtins.__import__ = stopped
+runpy.run_module("measure.__main__", run_name="__main__", alter_sys=True)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-c", code, "check"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_without_a_command_it_helps(call):
     code, out, _ = call()
     assert code == 0 and "here" in out and "doctor" in out
@@ -259,7 +300,7 @@ def test_without_a_command_it_helps(call):
 
 
 def test_list_tells_needs_and_runs(call):
-    put(Run("cpu", "executed", MACHINE, AT, {"steady/rate": Sample("tok/s", [1.0], AT, "c")}))
+    put(Run("cpu", "executed", MACHINE, AT, {"steady/rate?requests=1": Sample("tok/s", [1.0], AT, "c")}))
     code, out, _ = call("list")
     assert code == 0 and "steady: three numbers that never change" in out
     assert "needs msgspec; installed; in runs cpu" in out
@@ -341,7 +382,7 @@ def test_merge_makes_a_file_where_there_is_none(call):
 
 
 def test_merge_joins_samples_of_one_machine(call):
-    mine, theirs = executed(rate=1.0), executed(rate=1.0, triad=2.0)
+    mine, theirs = executed(rate=1.0), executed(rate=1.0)
     theirs.samples["x/triad"] = Sample("GB/s", [2.0], AT, "c")
     mine.failures = {"x/triad": Failure("crashed", AT), "x/copy": Failure("crashed", AT, "mine")}
     theirs.failures = {"x/copy": Failure("timed_out", "2026-11-30T00:00:00Z", "theirs")}
@@ -350,7 +391,9 @@ def test_merge_joins_samples_of_one_machine(call):
     put(theirs, file="other.json")
     code, out, _ = call("merge", "other.json")
     run = stored().run("here")
-    assert code == 0 and "run 'here': 1 samples added to 1" in out and set(run.samples) == {"x/rate", "x/triad"}
+    assert (
+        code == 0 and "run 'here': 1 samples added to 1" in out and set(run.samples) == {"x/rate?requests=1", "x/triad"}
+    )
     assert run.failures == {"x/copy": Failure("timed_out", "2026-11-30T00:00:00Z", "theirs")}
     assert run.started == "2026-11-01T00:00:00Z"
 
@@ -358,7 +401,7 @@ def test_merge_joins_samples_of_one_machine(call):
 @pytest.mark.parametrize(
     ("theirs", "parts"),
     [
-        (executed(rate=2.0), ["x/rate: there is another sample of that name"]),
+        (executed(rate=2.0), ["x/rate?requests=1: there is another sample of that name"]),
         (executed(machine=Machine("a server", "cuda"), rate=1.0), ["name 'a small machine' against 'a server' there"]),
         (reported("here"), ["reported runs are not merged over"]),
         (reported("source-a", 906.0), ["run 'source-a'", "reported runs are not merged over"]),
@@ -376,7 +419,7 @@ def test_merge_renames_on_the_way_in(call):
     put(executed(machine=Machine("a server", "cuda"), rate=1.0), reported(), file="other.json")
     code, out, _ = call("merge", "other.json", "--as", "h200")
     assert code == 0 and "run 'h200': brought in" in out
-    assert stored().run("h200").samples["x/rate"].command == "python -m measure run x --run h200"
+    assert stored().run("h200").samples["x/rate?requests=1"].command == "python -m measure run x --run h200"
     assert stored().run("here") == executed(rate=1.0)
 
 
@@ -395,9 +438,15 @@ def test_merge_of_a_file_into_itself_changes_nothing(call):
 
 def test_renaming_touches_only_the_run_of_a_command():
     run = executed("a", rate=1.0)
-    run.samples["x/rate"] = Sample("tok/s", [1.0], AT, "python -m measure run a --run a --set note='a b'")
-    command = renamed(run, "b").samples["x/rate"].command
+    run.samples["x/rate?requests=1"] = Sample("tok/s", [1.0], AT, "python -m measure run a --run a --set note='a b'")
+    command = renamed(run, "b").samples["x/rate?requests=1"].command
     assert command == "python -m measure run a --run b --set 'note=a b'"
+
+
+def test_renaming_leaves_a_command_that_is_none_as_it_is():
+    run = executed("a", rate=1.0)
+    run.samples["x/rate?requests=1"] = Sample("tok/s", [1.0], AT, "run --run a 'b")
+    assert renamed(run, "b").samples == run.samples
 
 
 # What the screen shows

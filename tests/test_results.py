@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,9 +60,9 @@ def test_writing_twice_gives_the_same_bytes_in_a_stable_order(tmp_path):
 
 MARKUP = ["[ 1 ]", "[\n 1\n]", "<script>alert(1)</script>", "{{ 7 * 7 }}", "{% raw %}", "# *h* `c`", "\x00\x1b[31m"]
 texts = st.text() | st.sampled_from([*MARKUP, "\u2028", "名\U0001f600"])
-numbers = st.floats(min_value=5e-324, max_value=sys.float_info.max, allow_subnormal=True)
+numbers = st.floats(min_value=results.SMALLEST, max_value=results.LARGEST)
 configs = st.dictionaries(
-    texts, texts | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+    texts, texts | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-results.LARGEST, results.LARGEST)
 )
 samples = st.builds(
     Sample, unit=st.just("tok/s"), values=st.lists(numbers, min_size=1, max_size=5), at=st.just(AT), command=texts,
@@ -71,7 +72,7 @@ reports = st.builds(Report, unit=st.just("tok/s"), median=numbers, source=texts,
 machines = st.builds(Machine, name=texts, device=texts, cores=st.integers(0, 1000), driver=texts)
 keys = st.builds(
     lambda n, subject, quantity: str(key("decode_vllm", quantity, subject, requests=n)),
-    st.integers(0, 9999), st.sampled_from(["", "qwen3-4b-fp8", "m.n_o-p"]), st.just("rate"),
+    st.integers(1, 9999), st.sampled_from(["", "qwen3-4b-fp8", "m.n_o-p"]), st.just("rate"),
 )  # fmt: skip
 
 
@@ -114,8 +115,16 @@ def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
         ({"machine": {"name": "x"}}, ["run 'here': machine", "`device`", "Correct or remove"]),
         ({"machine": {**MACHINE, "host": "h"}}, ["run 'here': machine", "`host`", "Correct or remove"]),
         ({"machine": {**MACHINE, "cores": "2"}}, ["run 'here': machine", "int", "Correct or remove"]),
+        ({"machine": {**MACHINE, "cores": -1}}, ["run 'here': machine: cores is negative", "Correct it"]),
+        ({"machine": {**MACHINE, "cache_bytes": -1}}, ["cache_bytes is negative"]),
+        ({"machine": {**MACHINE, "memory_bytes": 10**400}}, ["memory_bytes is outside what a machine can do"]),
+        ({"machine": {**MACHINE, "a\nb": 1}}, ["run 'here': machine", "Correct or remove"]),
         ({"surprise": 1}, ["surprise", "Restore"]),
         ({"samples": {"rate": SAMPLE}}, ["rate: not a key", "Rename it"]),
+        ({"samples": {"x/\n\x1b[2Jrate": SAMPLE}}, [r"'x/\n\x1b[2Jrate': not a key", "Rename it"]),
+        ({"samples": {"x/y\n" + "z" * 9999: SAMPLE}}, [r"'x/y\nzzz", "zzz...': not a key", "Rename it"]),
+        ({"failures": {"x/\u2028": {"reason": "crashed"}}}, [r"failure 'x/\u2028': not a key", "Rename it"]),
+        ({"failures": {"x/rate": {"reason": "tired\n"}}}, ["failure x/rate", r"'tired\n'", "Choose from engine_"]),
         ({"samples": {"x/rate?b=1&a=2": SAMPLE}}, ["x/rate?b=1&a=2: not a key", "alphabetical", "Rename it"]),
         ({"samples": {"x/rate?a=1&a=2": SAMPLE}}, ["x/rate?a=1&a=2: not a key", "each once"]),
         ({"samples": {RATE: {**SAMPLE, "mean": 1}}}, [RATE, "`mean`", "Correct or remove"]),
@@ -123,15 +132,23 @@ def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
         ({"samples": {RATE: {**SAMPLE, "values": "1"}}}, [RATE, "array", "Correct or remove"]),
         ({"samples": {RATE: {**SAMPLE, "values": []}}}, [RATE, "no values", "measure again"]),
         ({"samples": {RATE: {**SAMPLE, "values": [1, 0]}}}, [RATE, "not above zero", "measure again"]),
+        ({"samples": {RATE: {**SAMPLE, "values": [1.0] * 201}}}, [RATE, "201 values", "at most 200", "total"]),
+        ({"samples": {RATE: {**SAMPLE, "total": -1}}}, [RATE, "total is negative", "Correct it"]),
+        ({"samples": {RATE: {**SAMPLE, "total": 1}}}, [RATE, "total is 1, but there are 2 values", "Correct it"]),
+        ({"samples": {RATE: {**SAMPLE, "total": 10**400}}}, [RATE, "total is outside"]),
+        ({"samples": {RATE: {**SAMPLE, "config": {"a\nb": 1e308}}}}, [RATE, r"config 'a\nb' is not"]),
+        ({"samples": {RATE: {**SAMPLE, "config": {"a": 10**400}}}}, [RATE, "config a is not a", "measure again"]),
         ({"samples": {RATE: {**SAMPLE, "unit": "GB/s"}}}, [RATE, "unit 'GB/s' does not fit", "tok/s"]),
         ({"samples": {"x/y": {**SAMPLE, "unit": "furlong"}}}, ["x/y", "'furlong'", "Correct the unit"]),
         ({"samples": {RATE: {**SAMPLE, "at": "noon"}}}, [RATE, "at", "'noon' is not a date"]),
         ({"samples": {RATE: {**SAMPLE, "config": {"a": [1]}}}}, [RATE, "config", "Correct or remove"]),
         ({"samples": {RATE: REPORT}}, [RATE, "Correct or remove"]),
         ({"failures": {"x/rate": {"at": AT}}}, ["failure x/rate", "reason", "Correct or remove"]),
-        ({"failures": {"no key": {"reason": "crashed"}}}, ["failure no key", "not a key", "Rename it"]),
+        ({"failures": {"no key": {"reason": "crashed"}}}, ["failure 'no key'", "not a key", "Rename it"]),
         ({"kind": "reported"}, [RATE, "Correct or remove"]),
         ({"kind": "reported", "samples": {"bandwidth/sum": {**REPORT, "low": 906}}}, ["bandwidth/sum", "outside"]),
+        ({"kind": "reported", "samples": {"bandwidth/sum": {**REPORT, "low": -1}}}, ["bandwidth/sum", "above zero"]),
+        ({"kind": "reported", "samples": {"bandwidth/sum": {**REPORT, "count": -1}}}, ["bandwidth/sum", "negative"]),
     ],
 )  # fmt: skip
 def test_a_fault_is_told_with_place_and_cure(changes, told):
@@ -140,6 +157,95 @@ def test_a_fault_is_told_with_place_and_cure(changes, told):
     message = str(caught.value)
     assert message.startswith("results.json: ") and "\n" not in message
     assert all(part in message for part in told), message
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("matmul/throughput", "tell dtype and n, and no more"),
+        ("matmul/throughput?dtype=bf16", "tell dtype and n, and no more"),
+        ("matmul/throughput?n=4096", "tell dtype and n, and no more"),
+        ("matmul/throughput?dtype=bf16&k=1&n=4096", "tell dtype and n, and no more"),
+        ("matmul/throughput?dtype=bf16&n=abc", "n in the key is not a whole number from 1"),
+        ("matmul/throughput?dtype=bf16&n=1e3", "n in the key is not a whole number from 1"),
+        ("matmul/throughput?dtype=bf16&n=0", "n in the key is not a whole number from 1"),
+        ("matmul/throughput?dtype=bf16&n=" + "9" * 5000, "n in the key is not a whole number from 1"),
+        ("x/rate", "tell requests"),
+        ("x/rate?tokens=4", "tell requests"),
+        ("x/rate?requests=0", "requests in the key is not a whole number from 1"),
+        ("x/rate?requests=04", "requests in the key is not a whole number from 1"),
+        ("x/rate?requests=" + "4" * 400, "requests in the key is not a whole number from 1"),
+        ("x/rate?requests=-1", "requests in the key is not a whole number from 1"),
+        ("x/first_token?tokens=1", "tell requests"),
+        ("x/prefill_rate", "tell tokens or input"),
+        ("x/prefill_rate?tokens=abc", "tokens in the key is not a whole number from 1"),
+        ("x/prefill_time?requests=1", "tell tokens or input"),
+        ("x/patch_time?steps=1.5", "steps in the key is not a whole number from 0"),
+        ("x/real_time_factor?stack=two", "stack in the key is not a whole number from 0"),
+        ("x/cer?audio=a&right=00", "right in the key is not a whole number from 0"),
+    ],
+)
+def test_a_key_that_tells_too_little_or_no_number_is_refused(text, told):
+    unit = results.UNITS_OF[parse_key(text).quantity][0]
+    with pytest.raises(ResultsError) as caught:
+        parsed(document(samples={text: {**SAMPLE, "unit": unit}}))
+    message = str(caught.value)
+    assert message.startswith("results.json: run 'here': ") and text[:90] in message and told in message
+    assert message.endswith(".") and "Rename it" in message and len(message) < 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "matmul/throughput?dtype=bf16&n=1",
+        "x/rate?requests=999999999",
+        "x/prefill_rate?input=repeated",
+        "x/prefill_rate?tokens=1",
+        "x/cer?audio=a&right=0",
+        "x/unheard_of?n=1",
+    ],
+)
+def test_a_key_that_tells_enough_is_taken(text):
+    unit = results.UNITS_OF.get(parse_key(text).quantity, ("1",))[0]
+    assert text in parsed(document(samples={text: {**SAMPLE, "unit": unit}})).runs[0].samples
+
+
+def quantity_keys():
+    """A valid key for each quantity whose units are known."""
+    told = {**{name: f"?{names[0]}=4" for name, names in results.PARAMETERS_OF.items()}, "throughput": "?dtype=a&n=1"}
+    return [f"{'matmul' if q == 'throughput' else 'x'}/{q}{told.get(q, '')}" for q in results.UNITS_OF]
+
+
+@pytest.mark.parametrize("text", quantity_keys())
+def test_a_quantity_takes_its_units_and_what_a_machine_can_do(text):
+    quantity = parse_key(text).quantity
+    fitting = results.UNITS_OF[quantity]
+    assert set(fitting) <= set(results.UNITS)
+    good = [(unit, 0.5) for unit in fitting] + [(fitting[0], 1e-12), (fitting[0], 1e18)]
+    bad = [("B", 0.5), (fitting[0], -1.0), (fitting[0], -1e-300), (fitting[0], 1.1e18), (fitting[0], 5e-324)]
+    (good if quantity in results.MAY_BE_ZERO else bad).append((fitting[0], 0.0))
+    for unit, value in good:
+        parsed(document(samples={text: {**SAMPLE, "unit": unit, "values": [value]}}))
+    for unit, value in bad:
+        with pytest.raises(ResultsError, match=r"does not fit|zero|outside what a machine can do"):
+            parsed(document(samples={text: {**SAMPLE, "unit": unit, "values": [value]}}))
+
+
+@pytest.mark.parametrize(("value", "good"), [(0.0, True), (-5.0, True), (1e19, False), (-1e19, False), (1e-13, False)])
+def test_an_unknown_quantity_takes_what_a_machine_can_do(value, good):
+    data = document(samples={"x/y": {**SAMPLE, "values": [value]}})
+    if good:
+        assert parsed(data)
+    else:
+        with pytest.raises(ResultsError, match=r"x/y: a value is outside what a machine can do .*measure again"):
+            parsed(data)
+
+
+@pytest.mark.parametrize("reason", results.REASONS)
+def test_a_known_reason_is_taken_and_has_its_words_on_the_site(reason):
+    assert parsed(document(failures={"x/rate": {"reason": reason}}))
+    labels = tomllib.loads((ROOT / "templates" / "labels.toml").read_text())
+    assert set(labels["reason"][reason]) == {"ko", "en", "zh"}
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
@@ -294,7 +400,7 @@ from measure import results
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 with results.edit(Path(sys.argv[1])) as data:
-    data.runs[0].samples["x/rate"] = results.Sample("tok/s", [1.0] * 50000, "2026-11-29", "c")
+    data.runs[0].samples["x/rate?requests=1"] = results.Sample("tok/s", [1.0] * 50000, "2026-11-29", "c")
 """
     done = python(code, file)
     assert "cannot be saved (File too large)" in done.stderr.splitlines()[-1]
@@ -315,7 +421,7 @@ file, name = Path(sys.argv[1]), sys.argv[2]
 for number in range(int(sys.argv[3])):
     with results.edit(file) as data:
         sample = results.Sample("tok/s", [1.0] * 200, "2026-11-29", "c", {"filler": "x" * 20000})
-        data.runs[0].samples[f"{name}/rate?number={number}"] = sample
+        data.runs[0].samples[f"{name}/rate?requests={number + 1}"] = sample
     print(number, flush=True)
 """
 
@@ -332,7 +438,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path):
         os.kill(process.pid, signal.SIGKILL)
         numbers = process.communicate()[0].split()
         told = max(told, *map(int, numbers), 0)
-        assert f"killed/rate?number={told}" in results.load(file).run("here").samples, "a saved sample is lost"
+        assert f"killed/rate?requests={told + 1}" in results.load(file).run("here").samples, "a saved sample is lost"
     (tmp_path / ".results.json.abc.unfinished").touch()
     with results.edit(file):
         pass
@@ -355,10 +461,13 @@ def test_waiting_for_another_writer_ends_with_a_cure(tmp_path):
         pass
 
 
-def test_a_place_that_cannot_hold_a_file_is_told(tmp_path):
+@pytest.mark.parametrize("place", ["file/results.json", "nowhere/results.json", "n" * 300, "/proc/results.json", "."])
+def test_a_place_that_cannot_hold_a_file_is_told_at_once(tmp_path, place):
     (tmp_path / "file").touch()
-    with pytest.raises(ResultsError, match=r"results\.json: cannot be locked .*--results"):
-        edit_nothing(tmp_path / "file" / "results.json")
+    begun = time.monotonic()
+    with pytest.raises(ResultsError, match=r": (no file can be made in the folder|is a folder).*--results\.$"):
+        edit_nothing(tmp_path / place)
+    assert time.monotonic() - begun < 1 and [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 def edit_nothing(file):
