@@ -12,14 +12,19 @@ import typer
 from measure.results import Results, ResultsError, load
 from templates import claims
 from templates.charts import checked
+from templates.config import ConfigError
 from templates.facts.edition import Edition, editions
-from templates.labels import LabelError
 from templates.render import RenderError, pages
 from templates.truth import Claim
 from templates.voice import Voice
-from templates.write import differences, write
+from templates.write import WriteError, differences, write
 
 ROOT = Path(__file__).parent.parent
+
+
+class Refused(Exception):
+    """What was asked for cannot be done; the message says why, and the cure."""
+
 
 app = typer.Typer(add_completion=False, no_args_is_help=False, pretty_exceptions_enable=False, help=__doc__)
 
@@ -38,13 +43,16 @@ def render(
     """Render every page from the results file."""
     if context.invoked_subcommand:
         return
+    if out == Path():
+        raise Refused("--out is empty. Name a folder for the pages.")
     files = pages(_load(results))
     if check:
         _check(files, out)
         return
     changed = write(files, out)
     for path in changed:
-        print(f"changed {path}")
+        if path.endswith(".md"):
+            print(f"changed {path}")
     print(f"{len(files)} files rendered, {len(changed)} changed")
 
 
@@ -57,7 +65,7 @@ def facts(
     """Print every fact and claim of an edition."""
     told = {each.id: each for each in editions(_load(results))}
     if edition not in told:
-        _fail(f"there is no edition {edition!r}; there are {', '.join(told)}. Choose one of them.")
+        raise Refused(f"there is no edition {edition!r}; there are {', '.join(told)}. Choose one of them.")
     described = _described(told[edition])
     if as_json:
         print(json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False))
@@ -101,7 +109,7 @@ def _check(files: dict[str, str], out: Path) -> None:
     lines = list(differences(files, out))
     if lines:
         print("\n".join(lines))
-        _fail("the pages are not what the data say. Run `python -m templates` and commit the pages.")
+        raise Refused("the pages are not what the data say. Run `python -m templates` and commit the pages.")
     print(f"{len(files)} files are what the data say")
 
 
@@ -113,19 +121,23 @@ def _load(path: Path) -> Results:
     return results
 
 
-def _fail(message: str) -> None:
-    print(message, file=sys.stderr)
-    raise typer.Exit(1)
-
-
-def main() -> None:
-    """Run the command line; an error of the data or a template is one line and exit code 1."""
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; whatever goes wrong is one line, and exit code 1."""
     try:
-        app()
-    except (ResultsError, RenderError, LabelError) as error:
-        print(error, file=sys.stderr)
-        raise SystemExit(1) from None
+        app(sys.argv[1:] if arguments is None else arguments, standalone_mode=False)
+    except typer.Exit as left:
+        return left.exit_code
+    except (ResultsError, RenderError, ConfigError, WriteError, Refused) as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    except Exception as error:
+        # Whatever typer has to say of options and arguments: its classes move between its versions.
+        if not hasattr(error, "format_message"):
+            raise
+        print(f"error: {error.format_message()} See `python -m templates --help`.", file=sys.stderr)
+    else:
+        return 0
+    return 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

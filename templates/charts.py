@@ -254,7 +254,8 @@ def _roofline(edition: Edition) -> Chart:
     traces: list[Any] = []
     rows: list[tuple[str, Quantity, Quantity]] = []
     for index, model in enumerate(edition.models):
-        decode = [(b.intensity, b.compute) for b in model.timed_batches if b.intensity.measured and b.compute.measured]
+        batches = [b for b in model.timed_batches if b.intensity.measured and b.compute_with_head.measured]
+        decode = [(b.intensity, b.compute_with_head) for b in batches]
         prefill = [(p.intensity, p.compute) for p in model.prompts if p.intensity.measured and p.compute.measured]
         for label, points in (("decode", decode), ("prompts", prefill)):
             if points:
@@ -274,15 +275,42 @@ def _roofline(edition: Edition) -> Chart:
 
 
 def _roof(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) -> Iterator[Trace]:
-    """The two ceilings: bandwidth times intensity up to the ridge, arithmetic beyond."""
-    bandwidth, compute = edition.direct.bandwidth.value, edition.direct.compute_ceiling.value
-    if not rows or bandwidth is None or compute is None:
+    """The ceilings: bandwidth times intensity up to the ridge, then the arithmetic of each precision that is drawn."""
+    bandwidth = edition.direct.bandwidth.value
+    ceilings = {model.compute.value for model in edition.models if model.compute.value is not None}
+    if not rows or bandwidth is None or not ceilings:
         return
-    ridge = compute * 1000 / bandwidth
-    first = min(row[1].value or ridge for row in rows) / 2
-    last = max([ridge, *(row[1].value or ridge for row in rows)]) * 2
-    yield _line("@memory_limit", [first, ridge], [first * bandwidth / 1000, compute], IDEAL)
-    yield _line("@compute_limit", [ridge, last], [compute, compute], LIMIT)
+    highest = max(ceilings)
+    first = min(row[1].value or 1 for row in rows) / 2
+    last = max([highest * 1000 / bandwidth, *(row[1].value or 1 for row in rows)]) * 2
+    ridge = highest * 1000 / bandwidth
+    yield _line("@memory_limit", [first, ridge], [first * bandwidth / 1000, highest], IDEAL)
+    flat_x = [end for ceiling in sorted(ceilings) for end in (ceiling * 1000 / bandwidth, last, math.nan)]
+    flat_y = [end for ceiling in sorted(ceilings) for end in (ceiling, ceiling, math.nan)]
+    yield _broken("@compute_limit", flat_x, flat_y, LIMIT)
+
+
+def _turn(edition: Edition) -> Chart:
+    turn = edition.turn
+    ways = {"whole_sound": turn.speak_whole, "streamed_sound": turn.speak_streaming}
+    parts = [("recognise", turn.recognise), ("take_in", turn.take_in), ("generate", turn.generate)]
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    traces: list[Trace] = []
+    for index, (label, fact) in enumerate([*parts, ("sound", turn.speak_whole)]):
+        facts = list(ways.values()) if label == "sound" else [fact, fact]
+        if all(one.measured for one in facts):
+            traces.append(_stacked(label, [f"@{way}" for way in ways], facts, index))
+            rows.append((f"@{label}", facts[0], facts[1]))
+    figure = _figure(traces, {"title": {"text": "@wait_axis"}}, {}, [])
+    figure["layout"]["barmode"] = "stack"
+    return Chart(figure, ("@part", "speak_whole", "speak_streaming"), rows)
+
+
+def _stacked(label: str, names: list[str], facts: list[Quantity], index: int) -> Trace:
+    """One part of a stacked bar, for each of `names`."""
+    lengths = [_short(one.value) for one in facts]
+    colour = {"color": COLOURS[index % 6]}
+    return {"type": "bar", "orientation": "h", "name": f"@{label}", "y": names, "x": lengths, "marker": colour}
 
 
 _BUILDERS: dict[str, Callable[[Edition], Chart]] = {
@@ -290,4 +318,5 @@ _BUILDERS: dict[str, Callable[[Edition], Chart]] = {
     "batch": _batch,
     "prefill": _prefill,
     "roofline": _roofline,
+    "turn": _turn,
 }

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from pathlib import Path
+from templates import config
 
 LANGUAGES = ("ko", "en", "zh")
 """Languages of the site; the first is the default."""
-
-_FILE = Path(__file__).with_name("labels.toml")
-
-
-class LabelError(Exception):
-    """A label that labels.toml does not have; the message names section, label and language."""
 
 
 class Labels:
@@ -23,18 +15,22 @@ class Labels:
         self.language = language
 
     def get(self, section: str, name: str) -> str:
-        """The label `name` of a section. Raises LabelError if it, or its text in this language, is missing."""
+        """The label `name` of a section. Raises ConfigError if it, or its text in this language, is missing."""
         try:
-            return _labels()[section][name][self.language]
+            return config.labels()[section][name][self.language]
         except KeyError:
             place = f"templates/labels.toml [{section}] {name}"
-            raise LabelError(f"{place}: no text in {self.language!r}. Add the label in all languages.") from None
+            what = f"{place}: no text in {self.language!r}. Add the label in all languages."
+            raise config.ConfigError(what) from None
 
     def has(self, section: str, name: str) -> bool:
-        return name in _labels().get(section, {})
+        return name in config.labels().get(section, {})
 
-
-@cache
-def _labels() -> dict[str, dict[str, dict[str, str]]]:
-    with _FILE.open("rb") as file:
-        return tomllib.load(file)
+    def filled(self, section: str, name: str, **words: object) -> str:
+        """The label with its braces filled. Raises ConfigError if it has others."""
+        try:
+            return self.get(section, name).format(**words)
+        except (KeyError, IndexError, ValueError):
+            place = f"templates/labels.toml [{section}] {name}"
+            what = f"{place}: braces in {self.language!r} are not among {', '.join(words)}. Correct the label."
+            raise config.ConfigError(what) from None

@@ -96,10 +96,16 @@ class Quantity:
 
     def to(self, spelled: str) -> Quantity:
         """The same quantity in another unit. Raises DimensionalityError if the unit does not fit."""
+        if spelled == self.shown_in:
+            return self
         target = units.unit(spelled)
         scale = units.factor(self.unit, target)
         value = None if self.value is None else self.value * scale
         return replace(self, value=value, unit=target, low=self.low * scale, high=self.high * scale, shown_in=spelled)
+
+    def estimated(self) -> Quantity:
+        """The same quantity, resting on a supposition that was not measured."""
+        return replace(self, kind=Kind.ESTIMATED) if self.measured else self
 
     def plain(self) -> Quantity:
         """A pure number as such, whatever shares and percentages it was made from; any other quantity as it is."""
@@ -185,7 +191,8 @@ def _combine(
     value = apply(left.value, right.value)
     if math.isinf(value):
         return Quantity(None, unit, Kind.UNMEASURED, origin, absences=(Absence("divided_by_zero", right.name),))
-    return Quantity(value, unit, Kind.CALCULATED, origin, low, high, doubts=doubts)
+    kind = Kind.ESTIMATED if Kind.ESTIMATED in (left.kind, right.kind) else Kind.CALCULATED
+    return Quantity(value, unit, kind, origin, low, high, doubts=doubts)
 
 
 def _divide(a: float, b: float) -> float:

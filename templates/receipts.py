@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 
 from markupsafe import Markup
@@ -23,8 +24,12 @@ SHOWN = 20
 class Receipts:
     """The receipts of one edition in one language, as Markdown with HTML inside."""
 
-    def __init__(self, edition: Edition, claims: dict[str, Claim], language: str) -> None:
+    def __init__(
+        self, edition: Edition, claims: dict[str, Claim], language: str, needed: set[str] | None = None
+    ) -> None:
         self.edition, self.claims = edition, claims
+        self.needed = set(edition.facts) if needed is None else needed
+        """Names of the facts to account for: those that the article, its claims and their inputs use."""
         self.voice = Voice(language, receipts="")
         self.samples = {run.id: run for run in edition.runs}
         self.voice.groups = {group.path: self._heading(group).unescape() for group in edition.all_groups()}
@@ -50,7 +55,9 @@ class Receipts:
     # Facts
 
     def _group(self, group: Group, level: int) -> Iterator[str]:
-        facts = list(group.own_facts())
+        if not any(fact.name in self.needed for fact in group.facts()):
+            return
+        facts = [fact for fact in group.own_facts() if fact.name in self.needed]
         yield f"{'#' * level} {self._heading(group)} {{#{group.path}}}\n"
         shown = [self.fact(fact) for fact in facts if fact.measured]
         if shown:
@@ -70,7 +77,7 @@ class Receipts:
             named["engine"] = self.voice.engine(group.named["engine"])
         if run := self.edition.results.run(group.named.get("machine", "")):
             named["machine"] = self.voice.machine(run)
-        return Markup(self.text("group", group.heading).format(**named))
+        return Markup(self.voice.labels.filled("group", group.heading, **named))
 
     def fact(self, fact: Quantity) -> str:
         """The receipt of one measured fact."""
@@ -107,9 +114,8 @@ class Receipts:
             yield self.text("receipt", "doubt"), self.text("rule", rule)
 
     def _interval(self, fact: Quantity) -> Iterator[tuple[str, str]]:
-        if fact.low != fact.high and fact.value is not None:
-            low, high = (formats.number(end, self.voice.language, significant=4) for end in (fact.low, fact.high))
-            yield self.text("receipt", "range"), f"{low} … {high}"
+        if fact.measured and fact.low != fact.high and math.isfinite(fact.low) and math.isfinite(fact.high):
+            yield self.text("receipt", "range"), self.voice.interval(fact)
 
     def _sample(self, origin: Sampled) -> Iterator[tuple[str, str]]:
         run = self.samples[origin.run]

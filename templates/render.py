@@ -13,12 +13,14 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from measure.results import Results
+from measure import limits
+from measure.results import Results, ResultsError
 from templates import charts, claims
+from templates.config import ConfigError
 from templates.facts.edition import Edition, editions
 from templates.html import element
 from templates.labels import LANGUAGES
-from templates.quantity import Quantity
+from templates.quantity import Operation, Quantity
 from templates.receipts import Receipts
 from templates.truth import Claim, Outcome
 from templates.voice import Voice, plain
@@ -40,6 +42,25 @@ class Told:
     claims: dict[str, Claim]
     charts: dict[str, charts.Chart]
 
+    def needed(self, said: set[str]) -> set[str]:
+        """Names of the facts that were printed, those that claims compare, and all that either is made from."""
+        tested = (
+            side
+            for claim in self.claims.values()
+            for made in claim.truth.comparisons
+            for side in (made.left, made.right)
+        )
+        printed = (fact for name, fact in self.edition.facts.items() if name in said)
+        names: set[str] = set()
+        open_ends = [*tested, *printed]
+        while open_ends:
+            quantity = open_ends.pop()
+            if quantity.name in names:
+                continue
+            names |= {quantity.name} if quantity.name else set()
+            open_ends += quantity.origin.operands if isinstance(quantity.origin, Operation) else ()
+        return names
+
 
 def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told]:
     """All editions. `force` sets the outcome of claims by name, for tests that read every sentence."""
@@ -57,7 +78,7 @@ def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str
     told = tell(results, force)
     files: dict[str, str] = {}
     for language in LANGUAGES:
-        files[f"{language}/index.md"] = _start(told, language)
+        files |= {f"{language}/{name}.md": text for name, text in _around(told, language).items()}
         for edition in told:
             files |= _edition(edition, language, first=edition is told[0])
     return files
@@ -65,30 +86,38 @@ def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str
 
 def _edition(told: Told, language: str, first: bool) -> dict[str, str]:
     name = told.edition.id
-    files = {
-        f"{language}/{name}/index.md": article(told, language, searchable=first),
-        f"{language}/{name}/receipts.md": Receipts(told.edition, told.claims, language).page(),
-    }
     voice = Voice(language)
+    text = article(told, voice, searchable=first)
+    needed = told.needed(voice.said)
+    files = {
+        f"{language}/{name}/index.md": text,
+        f"{language}/{name}/receipts.md": Receipts(told.edition, told.claims, language, needed).page(),
+    }
     for chart_name, chart in told.charts.items():
         figure = charts.translated(chart.figure, voice)
         files[f"assets/charts/{name}/{chart_name}.{language}.json"] = _json(figure)
     return files
 
 
-def article(told: Told, language: str, *, searchable: bool = True) -> str:
-    """The article page of an edition in one language."""
-    page = Page(told, Voice(language))
+def article(told: Told, voice: Voice, *, searchable: bool = True) -> str:
+    """The article page of an edition, in the voice's language."""
+    page = Page(told, voice)
     hidden = "" if searchable else "search:\n  exclude: true\n"
-    title = page.voice.labels.get("article", "title")
+    title = voice.labels.get("article", "title")
     head = f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\n{hidden}---\n\n"
-    return head + "\n".join(page.render(f"article/{section}/{language}.md.j2") for section in SECTIONS)
+    return head + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
 
 
-def _start(told: list[Told], language: str) -> str:
-    """The start page: what this is, and where each edition is."""
-    page = Page(told[0], Voice(language, receipts=f"{told[0].edition.id}/receipts/"))
-    return page.render(f"start/{language}.md.j2", editions=[each.edition for each in told if each.edition.id != "here"])
+def _around(told: list[Told], language: str) -> dict[str, str]:
+    """The pages around the article: what this is and where each edition is, the method, one's own machine."""
+    published = [each.edition for each in told if each.edition.id != "here"]
+    # Pages beside the start page are served from a folder of their own.
+    places = {"index": ("start", ""), "method": ("method", "../"), "own": ("own", "../")}
+    pages = {}
+    for name, (folder, up) in places.items():
+        page = Page(told[0], Voice(language, receipts=f"{up}{told[0].edition.id}/receipts/"))
+        pages[name] = page.render(f"{folder}/{language}.md.j2", editions=published)
+    return pages
 
 
 class Page:
@@ -101,15 +130,20 @@ class Page:
         """Render one template file. Raises RenderError naming file and line."""
         try:
             return _environment().get_template(template).render(**self._names(), **more)
+        except ResultsError:
+            raise
+        except ConfigError as error:
+            file, line = _place(error, template)
+            raise ConfigError(f"{error} Asked for by templates/{file}:{line}.") from error
         except jinja2.TemplateSyntaxError as error:
-            raise RenderError(
-                f"templates/{error.name}:{error.lineno}: {error.message}. Correct the template."
-            ) from error
+            raise RenderError(f"templates/{error.name}:{error.lineno}: {_whole(error.message)} Correct it.") from error
         except jinja2.TemplateNotFound as error:
             raise RenderError(f"templates/{error.name}: no such template. Write it, in every language.") from error
         except Exception as error:
             file, line = _place(error, template)
-            raise RenderError(f"templates/{file}:{line}: {error}. Correct the name or the data it asks for.") from error
+            raise RenderError(
+                f"templates/{file}:{line}: {_whole(error)} Correct it, or the data it asks for."
+            ) from error
 
     def _names(self) -> dict[str, Any]:
         edition, voice = self.told.edition, self.voice
@@ -127,10 +161,13 @@ class Page:
             "magpie": edition.magpie,
             "recognition": edition.recognition,
             "synthesis": edition.synthesis,
+            "turn": edition.turn,
+            "evidence": edition.evidence,
             "chart": self.chart,
             "model": lambda model: voice.model(model.subject),
             "engine": lambda model: voice.engine(model.engine),
             "machine": lambda machine: voice.machine(machine.samples.run) if machine.samples.run else "",
+            "rules": [rule.name for rule in limits.RULES],
             "date": voice.date,
             "label": voice.labels.get,
         }
@@ -222,7 +259,13 @@ class Claims:
         try:
             return self._claims[name]
         except KeyError:
-            raise AttributeError(f"no claim {name!r} in templates/claims.py") from None
+            # No AttributeError: the template engine would put its own words in place of these.
+            raise LookupError(f"there is no claim {name!r} in templates/claims") from None
+
+
+def _whole(error: object) -> str:
+    """A message as one sentence."""
+    return f"{str(error).rstrip('.')}."
 
 
 def _place(error: BaseException, template: str) -> tuple[str, int]:

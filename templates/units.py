@@ -43,6 +43,7 @@ _SPELLED = {
     "1": "dimensionless",
     "times": "dimensionless",
     "%": "percent",
+    "point": "percent",
     "GB": "gigabyte",
     "MB": "megabyte",
     "MB/req": "megabyte / request",

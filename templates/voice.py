@@ -6,7 +6,6 @@ import html
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -53,6 +52,8 @@ class Voice:
         self.language = language
         self.labels = Labels(language)
         self.receipts = receipts
+        self.said: set[str] = set()
+        """Names of the facts that were printed."""
         self.groups: dict[str, str] = {}
         """Headings of groups by path, where a page has them."""
         self.colon = COLONS.get(language, ": ")
@@ -65,7 +66,8 @@ class Voice:
     def value(self, quantity: Quantity, *, unit: bool = True) -> str:
         """The number as text, with its unit; the marker for unmeasured where there is none."""
         if quantity.value is None:
-            return self.labels.get("kind", Kind.UNMEASURED)
+            never = any(absence.reason == "never_crosses" for absence in quantity.absences)
+            return self.labels.get("outcome", "never") if never else self.labels.get("kind", Kind.UNMEASURED)
         if not quantity.name:
             return self._value(quantity, unit)
         # A fact lives as long as its edition and is printed many times: in the text, in tables, in formulas.
@@ -75,12 +77,19 @@ class Voice:
         return self._values[known]
 
     def _value(self, quantity: Quantity, unit: bool) -> str:
-        value = quantity.value or 0.0
-        if unit and quantity.shown_in == "ms" and value >= LONG_MS:
-            return self.value(replace(quantity.to("s"), name="", digits=Digits(None, 3)))
-        digits = shown_digits(quantity)
+        if unit and quantity.shown_in == "ms" and (quantity.value or 0.0) >= LONG_MS:
+            return self._printed(quantity.to("s"), Digits(None, 3))
+        return self._printed(quantity, shown_digits(quantity), unit)
+
+    def _printed(self, quantity: Quantity, digits: Digits, unit: bool = True) -> str:
         spelled = {"tok/s/req": "tok/s"}.get(quantity.shown_in, quantity.shown_in) if unit else "1"
-        return formats.quantity(value, spelled, self.language, decimals=digits.decimals, significant=digits.significant)
+        return formats.quantity(
+            quantity.value or 0.0,
+            spelled,
+            self.language,
+            decimals=digits.decimals,
+            significant=digits.significant,
+        )
 
     def fact(self, quantity: Quantity, *, unit: bool = True) -> Markup:
         """The number, linked to its receipt, its kind told by class and title."""
@@ -112,6 +121,7 @@ class Voice:
 
     def _linked(self, quantity: Quantity, classes: str, text: str) -> Markup:
         address = f"{self.receipts}#{quantity.name}"
+        self.said.add(quantity.name)
         return element("a", text, class_=classes, href=address, title=self.title(quantity))
 
     def title(self, quantity: Quantity) -> str:
@@ -139,7 +149,7 @@ class Voice:
 
     def _operation(self, origin: Operation, values: bool) -> Markup:
         operands = [self._operand(operand, values) for operand in origin.operands]
-        if not values and origin.symbol in _RANK and operands_alike(origin):
+        if not values and operands_alike(origin):
             operands = [self._qualified(operand) for operand in origin.operands]
         if origin.symbol in ("max", "min"):
             members = operands if values else list(dict.fromkeys(operands))
@@ -181,12 +191,20 @@ class Voice:
 
     def exact(self, quantity: Quantity) -> str:
         """The value of what is no fact: a constant with all its digits, a result with four."""
-        significant = None if isinstance(quantity.origin, Constant) else 4
-        return self.value(replace(quantity, digits=Digits(None, significant)))
+        if quantity.value is None:
+            return self.value(quantity)
+        return self._printed(quantity, Digits(None, None if isinstance(quantity.origin, Constant) else 4))
+
+    def interval(self, quantity: Quantity) -> str:
+        """Both ends of a quantity's interval, with four figures."""
+        ends = (formats.number(end, self.language, significant=4) for end in (quantity.low, quantity.high))
+        return " … ".join(ends) + self.value(quantity).removeprefix(self.value(quantity, unit=False))
 
     def label(self, quantity: Quantity) -> str:
         """The name of a fact in this language."""
         group, _, name = quantity.name.rpartition(".")
+        if group == "evidence" and isinstance(quantity.origin, Constant):
+            return quantity.origin.source
         section = "threshold" if group == "threshold" else "fact"
         return self.labels.get(section, name)
 
@@ -194,6 +212,8 @@ class Voice:
         """The name of an operand that is no fact."""
         if isinstance(origin, Sampled):
             return plain(origin.key)
+        if origin.label.startswith("evidence."):
+            return plain(origin.source)
         section, _, name = origin.label.rpartition(".")
         return plain(self.labels.get(section or "constant", name))
 
@@ -231,7 +251,7 @@ class Voice:
         counted, total = claim.truth.counted, claim.truth.total
         if not 0 < counted < total:
             return text
-        return f"{text}{self.comma}{self.labels.get('outcome', 'counted').format(counted=counted, total=total)}"
+        return f"{text}{self.comma}{self.labels.filled('outcome', 'counted', counted=counted, total=total)}"
 
     def why(self, claim: Claim) -> str:
         """Why a claim cannot be decided, as a clause."""
@@ -282,8 +302,8 @@ class Voice:
 
 def operands_alike(origin: Operation) -> bool:
     """Whether the operands are facts of the same name in different groups."""
-    names = [operand.name.rpartition(".")[2] for operand in origin.operands]
-    return all(names) and len(set(names)) < len(names)
+    names = {operand.name for operand in origin.operands}
+    return all(names) and len({name.rpartition(".")[2] for name in names}) < len(names)
 
 
 def _leaves(origin: Origin) -> Iterator[Quantity]:
@@ -303,7 +323,7 @@ def shown_digits(quantity: Quantity) -> Digits:
     """Digits to print: as published where a reported figure is short, one figure where places would print a zero."""
     value, digits = quantity.value or 0.0, quantity.digits
     if digits.decimals is not None:
-        vanishes = value != 0 and round(abs(value), digits.decimals) == 0
+        vanishes = value != 0 and abs(value) < 10**-digits.decimals
         return Digits(None, 1) if vanishes else digits
     if quantity.kind is Kind.REPORTED and not isinstance(quantity.origin, Operation) and quantity.shown_in != "param":
         published = len(f"{value:.12g}".replace(".", "").lstrip("-0"))

@@ -13,13 +13,32 @@ LOCAL = ".rendered-here"
 """The same for the reader's own edition, which is never committed."""
 
 
+class WriteError(Exception):
+    """The pages cannot be written; the message names the path and the cure."""
+
+
 def write(files: dict[str, str], out: Path) -> list[str]:
-    """Write what changed, delete what is no longer rendered; the paths that were touched."""
-    changed = [path for path, text in files.items() if _differs(out / path, text)]
-    for path in changed:
-        (out / path).parent.mkdir(parents=True, exist_ok=True)
-        (out / path).write_text(files[path], encoding="utf-8", newline="\n")
+    """Write what changed, delete what is no longer rendered; the paths that were touched. Raises WriteError.
+
+    What is about to be written is listed first, so that whatever interrupts it leaves no file that nobody answers for.
+    """
+    try:
+        return _write(files, out)
+    except OSError as error:
+        place = error.filename or out
+        raise WriteError(
+            f"{place}: cannot be written ({error.strerror}). Make room, or name a folder with --out."
+        ) from None
+
+
+def _write(files: dict[str, str], out: Path) -> list[str]:
     stale = list(_stale(files, out))
+    changed = [path for path, text in files.items() if _differs(out / path, text)]
+    out.mkdir(parents=True, exist_ok=True)
+    for name, listed in _manifests(files).items():
+        _keep_manifest(out / name, sorted({*listed, *(path for path in stale if path in _listed(out / name))}))
+    for path in changed:
+        _replace(out / path, files[path])
     for path in stale:
         (out / path).unlink()
     for name, listed in _manifests(files).items():
@@ -27,10 +46,21 @@ def write(files: dict[str, str], out: Path) -> list[str]:
     return changed + stale
 
 
+def _replace(path: Path, text: str) -> None:
+    """The whole file or nothing of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
 def differences(files: dict[str, str], out: Path) -> Iterator[str]:
     """Unified diffs between what is on disk and what the data say."""
     for path, text in files.items():
-        found = (out / path).read_text(encoding="utf-8") if (out / path).is_file() else ""
+        found = (out / path).read_text(encoding="utf-8", errors="replace") if (out / path).is_file() else ""
         if found != text:
             yield from difflib.unified_diff(
                 found.splitlines(), text.splitlines(), f"committed/{path}", f"rendered/{path}", lineterm="", n=1
@@ -50,13 +80,20 @@ def _stale(files: dict[str, str], out: Path) -> Iterator[str]:
     """Files that a manifest lists and nothing renders any more."""
     for name in (MANIFEST, LOCAL):
         for path in _listed(out / name):
-            inside = (out / path).resolve().is_relative_to(out.resolve())
-            if path not in files and inside and (out / path).is_file():
+            if path not in files and _is_ours(out, path):
                 yield path
 
 
+def _is_ours(out: Path, path: str) -> bool:
+    """Whether a line of a manifest names a file below the folder; damaged lines do not."""
+    try:
+        return (out / path).resolve().is_relative_to(out.resolve()) and (out / path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _listed(manifest: Path) -> list[str]:
-    return manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
+    return manifest.read_text(encoding="utf-8", errors="replace").splitlines() if manifest.is_file() else []
 
 
 def _manifests(files: dict[str, str]) -> dict[str, list[str]]:
@@ -69,4 +106,4 @@ def _keep_manifest(manifest: Path, listed: list[str]) -> None:
     if not listed:
         manifest.unlink(missing_ok=True)
     elif _differs(manifest, text):
-        manifest.write_text(text, encoding="utf-8", newline="\n")
+        _replace(manifest, text)

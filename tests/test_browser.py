@@ -292,7 +292,7 @@ def test_a_linked_receipt_stands_out(browser, address, site):
     with opened(browser, address, page.path) as watched:
         watched.page.locator("article a.fact[href*='#']").last.click()
         watched.page.wait_for_url("**/receipts/#*")
-        target = watched.page.locator(".receipt:target, .receipt:has(> :target)")
+        target = watched.page.locator(".receipt:target, .receipt:has(> :target), .receipt-missing > li:target")
         assert target.count() == 1
         header = watched.page.locator(".md-header").bounding_box()
         watched.page.wait_for_function("window.scrollY >= 0")

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 from measure.results import Results, Run
+from templates import config
+from templates.config import Told
 from templates.facts.group import Group, fact
-from templates.facts.language_model import Halved, LanguageModel
+from templates.facts.language_model import LanguageModel, Narrowed
 from templates.facts.machine import MachineFacts
 from templates.facts.recognition import Recognition
 from templates.facts.samples import Samples
 from templates.facts.synthesis import Magpie, SynthesisPair, VoxCPM
-from templates.quantity import Digits, Kind, Quantity, best, constant, least
+from templates.facts.table import Evidence, Thresholds
+from templates.facts.turn import Turn
+from templates.quantity import Quantity, best, least
 
-HERE = Path(__file__).parent.parent
 DEFAULT_MODEL = ("decode_transformers", "qwen3-0.6b-bf16")
 """The model that stands, unmeasured, where a run holds none."""
 
@@ -27,7 +27,7 @@ class Overall(Group):
 
     heading = "overall"
 
-    def __init__(self, edition: str, models: list[LanguageModel], pairs: list[Halved]) -> None:
+    def __init__(self, edition: str, models: list[LanguageModel], pairs: list[Narrowed]) -> None:
         super().__init__(f"{edition}.models")
         self.models, self.pairs = models, pairs
 
@@ -36,10 +36,6 @@ class Overall(Group):
 
     def _best(self, name: str, spelled: str) -> Quantity:
         return best([getattr(model, name) for model in self.models], spelled, f"{self.path}.{name}")
-
-    @fact("1", decimals=0)
-    def count(self) -> Quantity:
-        return constant(len([m for m in self.models if m.rate.measured]), "1", "models_measured", kind=Kind.CALCULATED)
 
     @fact("%", decimals=0)
     def share_low(self) -> Quantity:
@@ -98,29 +94,34 @@ class Overall(Group):
         """The most requests at once that any model was timed with."""
         return best([model.widest.at_once for model in self.models], "req", f"{self.path}.requests")
 
+    @property
+    def batched(self) -> list[LanguageModel]:
+        """Models that were timed with more than one request."""
+        return [model for model in self.models if model.widest.requests > 1]
+
     @fact("times")
     def gain_low(self) -> Quantity:
-        return least([model.widest.gain for model in self.models], "1", f"{self.path}.gain")
+        return least([model.widest.gain for model in self.batched], "1", f"{self.path}.gain")
 
     @fact("times")
     def gain_high(self) -> Quantity:
-        return best([model.widest.gain for model in self.models], "1", f"{self.path}.gain")
+        return best([model.widest.gain for model in self.batched], "1", f"{self.path}.gain")
 
     @fact("%", decimals=0)
-    def slowdown_low(self) -> Quantity:
-        return least([model.widest.slowdown for model in self.models], "%", f"{self.path}.slowdown")
+    def efficiency_low(self) -> Quantity:
+        return least([model.widest.efficiency for model in self.batched], "%", f"{self.path}.efficiency")
 
     @fact("%", decimals=0)
-    def slowdown_high(self) -> Quantity:
-        return best([model.widest.slowdown for model in self.models], "%", f"{self.path}.slowdown")
+    def efficiency_high(self) -> Quantity:
+        return best([model.widest.efficiency for model in self.batched], "%", f"{self.path}.efficiency")
 
     @fact("%", decimals=0)
     def compute_share_high(self) -> Quantity:
-        return best([model.widest.compute_share for model in self.models], "%", f"{self.path}.compute_share")
+        return best([model.widest.compute_share for model in self.batched], "%", f"{self.path}.compute_share")
 
     @fact("%", decimals=0)
     def kv_over_weights_high(self) -> Quantity:
-        return best([model.widest.kv_over_weights for model in self.models], "%", f"{self.path}.kv_over_weights")
+        return best([model.widest.kv_over_weights for model in self.batched], "%", f"{self.path}.kv_over_weights")
 
     @fact("req", decimals=0)
     def crossover_low(self) -> Quantity:
@@ -134,15 +135,15 @@ class Overall(Group):
 class Edition:
     """Everything that one article page says is asked of this object."""
 
-    def __init__(self, edition: str, told: dict[str, Any], results: Results) -> None:
+    def __init__(self, edition: str, told: Told, results: Results) -> None:
         self.id = edition
-        self.article = str(told.get("article", ""))
+        self.article = str(told.article or "")
         """Date of the article that the edition retells."""
         self.results = results
         self._samples: dict[str, Samples] = {}
-        if named := told.get("focus"):
-            self.samples(named["run"])
-        self.direct = MachineFacts(self.samples(told["models"]))
+        if told.focus:
+            self.samples(told.focus.run)
+        self.direct = MachineFacts(self.samples(told.models))
         self.models = [self._model(self.direct, *subject) for subject in self.direct.samples.subjects("rate")]
         self.focus = self._focus(told)
         self.batch_sizes = sorted({batch.requests for model in self.models for batch in model.timed_batches})
@@ -152,11 +153,13 @@ class Edition:
         self._fill()
         self.pairs = list(_pairs(self.models))
         self.overall = Overall(edition, self.models, self.pairs)
-        self.voxcpm = VoxCPM(self.samples(told["voxcpm"]))
-        self.magpie = Magpie(self.samples(told["magpie"]))
+        self.evidence = Evidence("evidence")
+        self.voxcpm = VoxCPM(self.samples(told.voxcpm), self.evidence)
+        self.magpie = Magpie(self.samples(told.magpie))
         self.synthesis = SynthesisPair(f"{edition}.synthesis", self.voxcpm, self.magpie)
-        self.recognition = Recognition(self.samples(told["recognition"]))
-        self.thresholds = Thresholds()
+        self.recognition = Recognition(self.samples(told.recognition), self.evidence)
+        self.turn = Turn(f"{edition}.turn", self.recognition, self.focus, self.voxcpm)
+        self.thresholds = Thresholds("threshold")
 
     def samples(self, run_id: str) -> Samples:
         if run_id not in self._samples:
@@ -180,17 +183,25 @@ class Edition:
     @property
     def versions(self) -> list[str]:
         """Software that the samples were made with, each once."""
-        samples = (sample for run in self.runs for sample in run.samples.values())
-        return list(
-            dict.fromkeys(f"{name} {version}" for sample in samples for name, version in sample.versions.items())
-        )
+        return list(dict.fromkeys(version for run in self.runs for version in self.versions_of(run)))
+
+    @staticmethod
+    def versions_of(run: Run) -> list[str]:
+        """Software that one run's samples were made with."""
+        told = (item for sample in run.samples.values() for item in sample.versions.items())
+        return list(dict.fromkeys(f"{name} {version}" for name, version in told))
+
+    @property
+    def engines(self) -> list[str]:
+        """Engines that decoded something in this edition."""
+        return list(dict.fromkeys(model.engine for model in [self.focus, *self.models] if model.rate.measured))
 
     @property
     def groups(self) -> list[Group]:
         machines = list(dict.fromkeys([self.focus.machine, self.direct]))
         models = list(dict.fromkeys([self.focus, *self.models]))
-        speech: list[Group] = [self.voxcpm, self.magpie, self.synthesis, self.recognition]
-        return [*machines, *models, *self.pairs, self.overall, *speech, self.thresholds]
+        speech: list[Group] = [self.voxcpm, self.magpie, self.synthesis, self.recognition, self.turn]
+        return [*machines, *models, *self.pairs, self.overall, *speech, self.thresholds, self.evidence]
 
     def all_groups(self) -> Iterator[Group]:
         """Every group, parts after the group they belong to."""
@@ -199,7 +210,10 @@ class Edition:
 
     @cached_property
     def facts(self) -> dict[str, Quantity]:
-        return {quantity.name: quantity for group in self.groups for quantity in group.facts()}
+        listed = [quantity for group in self.groups for quantity in group.facts()]
+        found = {quantity.name: quantity for quantity in listed}
+        assert len(found) == len(listed), "two facts share a name, and so the address of their receipt"
+        return found
 
     def unused_samples(self) -> Iterator[tuple[str, str]]:
         """Samples of the edition's runs that no fact asked for, as run and key."""
@@ -212,53 +226,28 @@ class Edition:
     def _model(self, machine: MachineFacts, measurement: str, subject: str) -> LanguageModel:
         return LanguageModel(machine.samples, machine, measurement, subject)
 
-    def _focus(self, told: dict[str, Any]) -> LanguageModel:
+    def _focus(self, told: Told) -> LanguageModel:
         """The worked example: the one that editions.toml names, else the model with the most bytes to read."""
-        if named := told.get("focus"):
-            machine = MachineFacts(self.samples(named["run"]))
-            return self._model(machine, *named["model"].split("/"))
+        if told.focus:
+            machine = MachineFacts(self.samples(told.focus.run))
+            return self._model(machine, *told.focus.model.split("/"))
         if self.models:
             return max(self.models, key=lambda model: model.weights.value or 0.0)
         return self._model(self.direct, *DEFAULT_MODEL)
 
 
-class Thresholds(Group):
-    """What the words of claims mean, as facts, so that a page can print them."""
-
-    heading = "thresholds"
-
-    def __init__(self) -> None:
-        super().__init__("threshold")
-        for name, entry in _read("thresholds.toml").items():
-            made = constant(entry["value"] * (100 if entry["unit"] == "%" else 1), entry["unit"], f"threshold.{name}")
-            self._facts[name] = made.named(f"threshold.{name}", entry["unit"], Digits(None, None))
-
-    def __getattr__(self, name: str) -> Quantity:
-        try:
-            return self.__dict__["_facts"][name]  # type: ignore[no-any-return]
-        except KeyError:
-            raise AttributeError(f"thresholds.toml has no threshold {name!r}") from None
-
-    def own_facts(self) -> Iterator[Quantity]:
-        return iter(self._facts.values())
-
-
 def editions(results: Results) -> list[Edition]:
     """All editions of editions.toml; an optional one only where its run exists."""
-    told = _read("editions.toml").items()
-    kept = [(name, entry) for name, entry in told if not entry.get("optional") or results.run(entry["models"])]
+    told = config.editions().items()
+    kept = [(name, entry) for name, entry in told if not entry.optional or results.run(entry.models)]
     return [Edition(name, entry, results) for name, entry in kept]
 
 
-def _pairs(models: list[LanguageModel]) -> Iterator[Halved]:
-    """The same model on the same engine in 16 bits and in fewer."""
+def _pairs(models: list[LanguageModel]) -> Iterator[Narrowed]:
+    """The same model on the same engine in a wider and in a narrower format."""
     for wide in models:
         for narrow in models:
             same = (wide.model, wide.measurement) == (narrow.model, narrow.measurement)
-            if same and wide.precision in ("bf16", "fp16") and narrow.precision not in ("bf16", "fp16", "fp32"):
-                yield Halved(wide, narrow)
-
-
-def _read(name: str) -> dict[str, Any]:
-    with (HERE / name).open("rb") as file:
-        return tomllib.load(file)
+            sizes = [model.bytes_per_parameter.value for model in (wide, narrow)]
+            if same and sizes[0] and sizes[1] and sizes[0] > sizes[1]:
+                yield Narrowed(wide, narrow)

@@ -152,12 +152,13 @@ class LanguageModel(Group):
 
     @fact("tok", decimals=0)
     def context(self) -> Quantity:
-        """Mean length of the context while decoding; where the prompt's length is not told, the part that is."""
+        """Mean context with the most requests timed; where the prompt's length is not told, the part that is."""
         return self.widest.context
 
     @fact("%", decimals=1)
     def share_with_kv(self) -> Quantity:
-        return self.rate * (self.weights + self.kv_per_token * self.context) / TOKEN / self.machine.bandwidth
+        read = self.weights + self.kv_per_token * self.batch(1).context
+        return self.rate * read / TOKEN / self.machine.bandwidth
 
     # Another precision of the same model
 
@@ -253,6 +254,11 @@ class LanguageModel(Group):
         """The output head, which runs for each generated token."""
         return self._shape("param", "embedding", lambda subject: models.subject(subject).model.embedding_parameters)
 
+    @fact("param", significant=2)
+    def parameters_with_head(self) -> Quantity:
+        """Parameters that each generated token is multiplied with."""
+        return self.parameters_without_embeddings + self.head_parameters
+
     @fact("MB/req")
     def kv_per_request(self) -> Quantity:
         """What one more request at the mean context adds to the bytes of a step."""
@@ -260,8 +266,8 @@ class LanguageModel(Group):
 
     @fact("MB/req")
     def compute_per_request(self) -> Quantity:
-        """Bytes that could be read in the time that the arithmetic of one more request takes."""
-        work = OPERATIONS * self.parameters_without_embeddings * TOKEN_PER_REQUEST
+        """Bytes that could be read in the time that the arithmetic of one more request takes, output head included."""
+        work = OPERATIONS * self.parameters_with_head * TOKEN_PER_REQUEST
         return work / self.compute * self.machine.bandwidth
 
     @fact("req", decimals=0)
@@ -269,9 +275,9 @@ class LanguageModel(Group):
         """The same with KV reads; it never comes where a request takes longer to read than to compute."""
         margin = self.compute_per_request - self.kv_per_request
         crossing = self.weights / margin
-        if margin.value is None or margin.value > 0:
+        if margin.value is None or margin.low > 0:
             return crossing
-        return missing("req", crossing.origin, "never_crosses", self.path)
+        return missing("req", crossing.origin, "never_crosses" if margin.high <= 0 else "straddles", self.path)
 
 
 def _member(members: list[M], wanted: Callable[[M], bool], make: Callable[[], M]) -> M:
@@ -305,10 +311,6 @@ class Batch(Group):
         """Tokens of all requests together."""
         return self.model.samples.get(self.wanted, "tok/s")
 
-    @fact("1", decimals=0)
-    def repeats(self) -> Quantity:
-        return self.model.samples.repeats(self.wanted)
-
     @fact("times")
     def gain(self) -> Quantity:
         return self.rate / self.model.rate
@@ -321,11 +323,6 @@ class Batch(Group):
     @fact("tok/s/req")
     def single(self) -> Quantity:
         return self.rate / self.count
-
-    @fact("%", decimals=0)
-    def slowdown(self) -> Quantity:
-        """How much slower one request becomes than alone."""
-        return ONE - self.efficiency
 
     @fact("s")
     def first_token(self) -> Quantity:
@@ -378,7 +375,7 @@ class Batch(Group):
 
     @fact("TFLOPS", significant=2)
     def compute_with_head(self) -> Quantity:
-        return OPERATIONS * (self.model.parameters_without_embeddings + self.model.head_parameters) * self.rate
+        return OPERATIONS * self.model.parameters_with_head * self.rate
 
     @fact("%", decimals=0)
     def compute_share_with_head(self) -> Quantity:
@@ -386,8 +383,8 @@ class Batch(Group):
 
     @fact("FLOP/B", significant=2)
     def intensity(self) -> Quantity:
-        """Operations for each byte read, keys and values included."""
-        work = OPERATIONS * self.model.parameters_without_embeddings * (self.count * TOKEN_PER_REQUEST)
+        """Operations for each byte read: the output head counts on both sides, keys and values as bytes."""
+        work = OPERATIONS * self.model.parameters_with_head * (self.count * TOKEN_PER_REQUEST)
         return work / (self.model.weights + self.kv_bytes)
 
 
@@ -420,10 +417,6 @@ class Prompt(Group):
     @fact("%", decimals=0)
     def of_best(self) -> Quantity:
         return self.rate / self.model.best_prefill
-
-    @fact("times", significant=2)
-    def over_decode(self) -> Quantity:
-        return self.rate / self.model.rate
 
     @fact("TFLOPS")
     def compute(self) -> Quantity:
@@ -460,7 +453,7 @@ class Repeated(Group):
         return self.compute / self.model.compute
 
 
-class Halved(Group):
+class Narrowed(Group):
     """The same model in two precisions: what fewer bytes buy."""
 
     heading = "pair"

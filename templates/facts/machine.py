@@ -30,6 +30,12 @@ class Product(Group):
         return self.samples.get(self.wanted, "TFLOPS")
 
 
+def _names_product(wanted: Key) -> bool:
+    """Whether a key names a type and a size, and nothing else."""
+    told = dict(wanted.parameters)
+    return set(told) == {"dtype", "n"} and told["n"].isdecimal()
+
+
 class MachineFacts(Group):
     """The ceilings of one run's machine."""
 
@@ -38,7 +44,11 @@ class MachineFacts(Group):
     def __init__(self, samples: Samples) -> None:
         super().__init__(samples.run_id, machine=samples.run_id)
         self.samples = samples
-        self.products = [Product(self.path, samples, wanted) for wanted in samples.keys("matmul", "throughput")]
+        self.products = [
+            Product(self.path, samples, wanted)
+            for wanted in samples.keys("matmul", "throughput")
+            if _names_product(wanted)
+        ]
 
     def parts(self) -> Iterator[Group]:
         yield from self.products
@@ -80,7 +90,7 @@ class MachineFacts(Group):
     def memory(self) -> Quantity:
         return self.samples.machine_memory()
 
-    @fact("TFLOPS")
+    @property
     def compute_ceiling(self) -> Quantity:
         """The arithmetic's ceiling over all types."""
         return best([product.throughput for product in self.products], "TFLOPS", f"{self.path} matmul")

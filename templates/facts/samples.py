@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from measure import limits, models
-from measure.results import Key, Report, Run, Sample, parse_key
+from measure.results import Key, Report, ResultsError, Run, Sample, parse_key
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
-from templates.units import unit
+from templates.units import DimensionalityError, unit
 
 _KINDS = {"executed": Kind.MEASURED, "reported": Kind.REPORTED}
 
@@ -31,7 +31,11 @@ class Samples:
         status = verdict.status if verdict else "accepted"
         if (status == "rejected") is not rejected:
             return missing(spelled, Sampled(self.run_id, text), "rejected" if not rejected else "not_rejected", text)
-        return self._quantity(text, sample, (verdict.rule,) if verdict and status == "suspect" else ()).to(spelled)
+        try:
+            return self._quantity(text, sample, (verdict.rule,) if verdict and status == "suspect" else ()).to(spelled)
+        except DimensionalityError:
+            what = f"run {self.run_id!r}: {text}: unit {sample.unit!r} does not fit, {spelled} is asked for"
+            raise ResultsError(f"{what}. Correct the unit.") from None
 
     def configured(self, wanted: Key, name: str, spelled: str) -> Quantity:
         """A number of a sample's configuration, such as the tokens it asked for."""
@@ -55,7 +59,13 @@ class Samples:
     def subjects(self, quantity: str) -> list[tuple[str, str]]:
         """Pairs of measurement and subject for which the run holds `quantity`, in the order of the run."""
         keys = [parse_key(text) for text in (self.run.samples if self.run else {})]
-        return list(dict.fromkeys((k.measurement, k.subject) for k in keys if k.quantity == quantity and k.subject))
+        return list(
+            dict.fromkeys(
+                (k.measurement, k.subject)
+                for k in keys
+                if k.quantity == quantity and k.subject and k.measurement.startswith("decode_")
+            )
+        )
 
     def numbers(self, measurement: str, subject: str, quantities: tuple[str, ...], parameter: str) -> list[int]:
         """The values that `parameter` takes in the keys of these quantities, ascending."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from measure.results import key
 from templates.facts.group import Group, fact
 from templates.facts.samples import Samples
+from templates.facts.table import Evidence
 from templates.quantity import Kind, Quantity, constant
 
 LATENTS_PER_SECOND = constant(25, "step/s", "latents_per_second", "arXiv 2606.06928, section 3.1", Kind.CITED)
 LATENTS_PER_PATCH = constant(4, "1", "latents_per_patch", "arXiv 2606.06928, section 3.1", Kind.CITED)
-PAPER_FACTOR = constant(
-    0.30, "1", "paper_factor", "arXiv 2606.06928, section 4.6, table 11: PyTorch, one 24 GB-class GPU", Kind.CITED
-)
 PATCH = constant(1, "step", "patch")
-AUDIO_SECOND = constant(1, "s", "audio_second")
 ONE_CALL = constant(1, "1", "skipped_call", "voxcpm 2.0.3: the solver's first step does not call the network")
 
 
@@ -35,10 +35,19 @@ class Synthesis(Group):
         return self.get("real_time_factor", "1")
 
     def end(self, quantity: str, spelled: str, end: str) -> Quantity:
-        """One end of a range, where only a range was published; else the figure itself."""
-        ends = self.samples.get(key(self.measurement, quantity, self.subject, end=end), spelled)
+        """One end of a range, where only a range was published; else the end of the spread of the figure itself."""
         whole = self.get(quantity, spelled)
-        return whole if whole.measured else ends
+        if not whole.measured:
+            return self.samples.get(key(self.measurement, quantity, self.subject, end=end), spelled)
+        return replace(whole, value=whole.low if end == "low" else whole.high)
+
+    @fact("1")
+    def factor_low(self) -> Quantity:
+        return self.end("real_time_factor", "1", "low")
+
+    @fact("1")
+    def factor_high(self) -> Quantity:
+        return self.end("real_time_factor", "1", "high")
 
     @fact("MiB")
     def memory_low(self) -> Quantity:
@@ -53,11 +62,70 @@ class Synthesis(Group):
         return self.get("parameters", "param")
 
 
+TIME_STEPS = (10, 8, 6, 4, 2)
+"""Diffusion time steps that the time of a patch is measured for."""
+
+STACKS = (1, 2, 4)
+"""Frame stackings of Magpie that its time is measured for."""
+
+
+class TimeSteps(Group):
+    """VoxCPM2 with some number of diffusion time steps a patch."""
+
+    heading = "time_steps"
+
+    def __init__(self, voxcpm: VoxCPM, steps: int) -> None:
+        super().__init__(f"{voxcpm.path}.steps{steps}", n=steps)
+        self.voxcpm, self.steps = voxcpm, steps
+
+    @property
+    def count(self) -> Quantity:
+        return constant(self.steps, "1", "inference_timesteps")
+
+    @fact("1", decimals=0)
+    def calls(self) -> Quantity:
+        """Calls of the network: the solver's first step makes none."""
+        return self.count - ONE_CALL
+
+    @fact("ms")
+    def patch_time(self) -> Quantity:
+        wanted = key(self.voxcpm.measurement, "patch_time", self.voxcpm.subject, steps=self.steps)
+        return self.voxcpm.samples.get(wanted, "ms")
+
+    @fact("times", significant=3)
+    def gain(self) -> Quantity:
+        """How much faster a patch is than with the most time steps."""
+        return self.voxcpm.steps[0].patch_time / self.patch_time
+
+    @fact("%", decimals=0)
+    def gain_share(self) -> Quantity:
+        """The gain over the one that fewer calls of the network alone would give."""
+        return self.gain / (self.voxcpm.steps[0].calls / self.calls)
+
+
 class VoxCPM(Synthesis):
     """VoxCPM2: patches of four latents, each made by a diffusion loop."""
 
     heading = "voxcpm"
     measurement, subject = "tts_voxcpm", "voxcpm2-bf16"
+
+    def __init__(self, samples: Samples, evidence: Evidence) -> None:
+        super().__init__(samples)
+        self.evidence = evidence
+        self.steps = [TimeSteps(self, steps) for steps in TIME_STEPS]
+
+    def parts(self) -> Iterator[Group]:
+        yield from self.steps
+
+    @fact("1")
+    def fit_r2(self) -> Quantity:
+        """Share of the variance of the time that the straight line explains."""
+        return self.get("fit_r2", "1")
+
+    @fact("ms")
+    def first_audio_timed(self) -> Quantity:
+        """Time to the first chunk of sound, streaming."""
+        return self.get("first_audio", "ms")
 
     @fact("1")
     def slope(self) -> Quantity:
@@ -115,18 +183,18 @@ class VoxCPM(Synthesis):
         """The same for one call of the network."""
         return self.patch_time / (self.time_steps - ONE_CALL)
 
-    @fact("s", significant=2)
+    @fact("ms", significant=2)
     def first_audio(self) -> Quantity:
         """An estimate: as if the whole fixed time came before the first patch."""
-        return self.fixed + self.patch_time
+        return (self.fixed + self.patch_time).estimated()
 
     @fact("times", significant=2)
     def slope_over_paper(self) -> Quantity:
-        return self.slope / PAPER_FACTOR
+        return self.slope / self.evidence.voxcpm_factor
 
     @fact("times", significant=2)
     def factor_over_paper(self) -> Quantity:
-        return self.real_time_factor / PAPER_FACTOR
+        return self.real_time_factor / self.evidence.voxcpm_factor
 
 
 class Magpie(Synthesis):
@@ -134,6 +202,46 @@ class Magpie(Synthesis):
 
     heading = "magpie"
     measurement, subject = "tts_magpie", "magpie-multilingual"
+
+    def __init__(self, samples: Samples) -> None:
+        super().__init__(samples)
+        self.stacks = [Stack(self, frames) for frames in STACKS]
+
+    def parts(self) -> Iterator[Group]:
+        yield from self.stacks
+
+    @fact("step/s")
+    def frame_rate(self) -> Quantity:
+        """Codec frames for each second of audio."""
+        return self.get("frame_rate", "step/s")
+
+
+class Stack(Group):
+    """Magpie with some number of frames predicted at once."""
+
+    heading = "stack"
+
+    def __init__(self, magpie: Magpie, frames: int) -> None:
+        super().__init__(f"{magpie.path}.stack{frames}", n=frames)
+        self.magpie, self.frames = magpie, frames
+
+    @property
+    def count(self) -> Quantity:
+        return constant(self.frames, "1", "stack")
+
+    @fact("1")
+    def real_time_factor(self) -> Quantity:
+        wanted = key(self.magpie.measurement, "real_time_factor", self.magpie.subject, stack=self.frames)
+        return self.magpie.samples.get(wanted, "1")
+
+    @fact("times", significant=3)
+    def gain(self) -> Quantity:
+        return self.magpie.stacks[0].real_time_factor / self.real_time_factor
+
+    @fact("%", decimals=0)
+    def gain_share(self) -> Quantity:
+        """The gain over the one that fewer decoder steps alone would give."""
+        return self.gain / self.count
 
 
 class SynthesisPair(Group):

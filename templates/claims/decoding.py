@@ -1,25 +1,20 @@
-"""The conclusions of the article, as predicates over an edition's facts.
-
-Each word that judges (near, much, most) is a threshold of thresholds.toml. A page has a sentence for each outcome.
-"""
+"""What the article concludes about the language model: decoding, precision, requests at once, prefill."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
+from templates.claims.register import Register
 from templates.facts.constants import NO_TIME, ONE
 from templates.facts.edition import Edition
 from templates.facts.language_model import Prompt
-from templates.truth import Claim, Truth, above, at_least, at_most, below, every
+from templates.quantity import Absence
+from templates.truth import Truth, above, at_least, at_most, below, every
 
-CLAIMS: dict[str, Callable[[Edition], Truth]] = {}
-
-
-def claim(predicate: Callable[[Edition], Truth]) -> Callable[[Edition], Truth]:
-    """Register a predicate under its own name."""
-    CLAIMS[predicate.__name__] = predicate
-    return predicate
+register = Register()
+claim = register.claim
 
 
 # One request: the memory
@@ -47,15 +42,15 @@ def within_ceiling(e: Edition) -> Truth:
 @claim
 def speed_follows_bytes(e: Edition) -> Truth:
     """Of any two models, the one with fewer bytes to read is the faster one."""
-    ordered = sorted((m for m in e.models if m.weights.measured), key=lambda m: m.weights.value or 0.0)
-    return every((above(small.rate, large.rate) for small, large in pairwise(ordered)), e.overall.path)
+    ordered = sorted((m for m in e.models if m.traffic.measured), key=lambda m: m.weights.value or 0.0)
+    return _several(e, (above(small.rate, large.rate) for small, large in pairwise(ordered)))
 
 
 @claim
 def products_gather(e: Edition) -> Truth:
     """Weights times speed comes out nearly the same for all models. One model alone gathers with nothing."""
     several = [model for model in e.models if model.traffic.measured][1:]
-    return every((at_most(e.overall.traffic_ratio, e.thresholds.gathered) for _ in several[:1]), e.overall.path)
+    return _several(e, (at_most(e.overall.traffic_ratio, e.thresholds.gathered) for _ in several[:1]))
 
 
 @claim
@@ -100,7 +95,7 @@ def sixteen_bit_fits(e: Edition) -> Truth:
 @claim
 def parameters_fit_file(e: Edition) -> Truth:
     """The parameter count that is told fits the size of the weights in their format."""
-    return at_most(e.focus.sixteen_bit_ratio, e.focus.format_ratio * e.thresholds.whole)
+    return at_most(e.focus.sixteen_bit_ratio, e.focus.format_ratio * e.thresholds.rounded)
 
 
 # Tokens that nobody hears
@@ -119,21 +114,28 @@ def silence_as_calculated(e: Edition) -> Truth:
 @claim
 def read_is_shared(e: Edition) -> Truth:
     """With the most requests timed, the total comes near as many times one request."""
-    widest = (model.widest for model in e.models)
+    widest = (model.widest for model in e.overall.batched)
     return every((at_least(batch.efficiency, e.thresholds.shared) for batch in widest), e.overall.path)
 
 
 @claim
 def arithmetic_idle(e: Edition) -> Truth:
     """With the most requests timed, arithmetic is still mostly idle."""
-    widest = (model.widest for model in e.models)
+    widest = (model.widest for model in e.overall.batched)
     return every((below(batch.compute_share, e.thresholds.idle) for batch in widest), e.overall.path)
 
 
 @claim
 def crossover_reached(e: Edition) -> Truth:
     """Every model was timed with at least as many requests as its calculated crossover to arithmetic."""
-    return every((at_least(m.widest.at_once, m.crossover) for m in e.models), e.overall.path)
+    return every((at_least(m.widest.at_once, m.crossover) for m in e.overall.batched), e.overall.path)
+
+
+@claim
+def arithmetic_limits(e: Edition) -> Truth:
+    """With the most requests timed, decoding uses most of the arithmetic that a plain matrix product reaches."""
+    widest = (model.widest for model in e.overall.batched)
+    return every((at_least(batch.compute_share, e.thresholds.computing) for batch in widest), e.overall.path)
 
 
 @claim
@@ -145,7 +147,7 @@ def arithmetic_takes_over(e: Edition) -> Truth:
 @claim
 def kv_outweighs_weights(e: Edition) -> Truth:
     """With the most requests timed, keys and values are more bytes than the weights."""
-    return every((above(m.widest.kv_over_weights, ONE) for m in e.models), e.overall.path)
+    return every((above(m.widest.kv_over_weights, ONE) for m in e.overall.batched), e.overall.path)
 
 
 # Prefill
@@ -184,25 +186,21 @@ def short_prompt_slower(e: Edition) -> Truth:
 @claim
 def repeated_prompt_impossible(e: Edition) -> Truth:
     """The repeated prompt came out above what the machine can compute."""
-    return every((above(m.repeated.over_limit, ONE) for m in e.models), f"{e.id}.repeated")
+    sent = [model for model in e.models if model.repeated.rate.measured]
+    return every((above(model.repeated.over_limit, ONE) for model in sent), f"{e.id}.repeated")
 
 
-# Speech, as far as the first section tells of it
-
-
-@claim
-def chunk_is_frames(e: Edition) -> Truth:
-    """The chunk is (right context + 1) frames, for every setting of the model card."""
-    chunks = e.recognition.chunks
-    pairs = (at_most(c.length, c.card_length) & at_least(c.length, c.card_length) for c in chunks)
-    return every(pairs, e.recognition.path)
+def _several(e: Edition, members: Iterable[Truth]) -> Truth:
+    """A claim that compares models; with one model there is nothing to compare."""
+    truth = every(members, e.overall.path)
+    alone = len([model for model in e.models if model.traffic.measured]) == 1
+    return replace(truth, absences=(Absence("one_model", e.overall.path),)) if alone else truth
 
 
 def _long_prompts(e: Edition) -> list[Prompt]:
-    prompts = [prompt for model in e.models for prompt in model.prompts]
-    return [prompt for prompt in prompts if prompt.tokens >= (e.thresholds.long.value or 0)]
-
-
-def judge(edition: Edition) -> dict[str, Claim]:
-    """All claims of an edition, by name."""
-    return {name: Claim(name, predicate(edition)) for name, predicate in CLAIMS.items()}
+    """Long prompts of models that were timed with more than one of them; one alone is always as fast as itself."""
+    long = [
+        [p for p in model.prompts if p.rate.measured and p.tokens >= (e.thresholds.long.value or 0)]
+        for model in e.models
+    ]
+    return [prompt for prompts in long if len(prompts) > 1 for prompt in prompts]

@@ -1,0 +1,109 @@
+"""The data files of the pages, read with their types: editions, thresholds, evidence, labels.
+
+A mistake in one of them is one error that names the file, the place in it and the cure.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from templates import units
+
+T = TypeVar("T")
+
+FOLDER = Path(__file__).parent
+
+
+class ConfigError(Exception):
+    """A data file that cannot be used; the message names file, place and cure."""
+
+
+class Focus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The worked example of an edition: a run, and measurement/model-precision in it."""
+
+    run: str
+    model: str
+
+
+class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which runs tell which part of the article."""
+
+    models: str
+    voxcpm: str
+    magpie: str
+    recognition: str
+    focus: Focus | None = None
+    article: datetime.date | None = None
+    optional: bool = False
+
+
+class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure with its unit. A value in quotation marks keeps the zeros at its end."""
+
+    value: float | str
+    unit: str
+    source: str = ""
+    place: str = ""
+
+    @property
+    def number(self) -> float:
+        return float(self.value)
+
+    @property
+    def places(self) -> int | None:
+        """Decimal places as written, where the value is in quotation marks."""
+        return len(self.value.partition(".")[2]) if isinstance(self.value, str) else None
+
+
+Label = dict[str, str]
+
+
+@cache
+def editions() -> dict[str, Told]:
+    """editions.toml. Raises ConfigError."""
+    told = _read("editions.toml", dict[str, Told])
+    for name, entry in told.items():
+        if entry.focus and entry.focus.model.count("/") != 1:
+            raise _error("editions.toml", f"[{name}] focus: model reads measurement/model-precision")
+    if all(entry.optional for entry in told.values()):
+        raise _error("editions.toml", "there is no edition that is always told")
+    return told
+
+
+@cache
+def lines(name: str) -> dict[str, Line]:
+    """A file of figures, such as thresholds.toml. Raises ConfigError."""
+    found = _read(name, dict[str, Line])
+    for place, line in found.items():
+        try:
+            fits = math.isfinite(line.number) and line.number > 0 and units.unit(line.unit) is not None
+        except (KeyError, ValueError):
+            fits = False
+        if not fits:
+            raise _error(name, f"{place}: a positive number and a unit of templates/units.py are needed")
+    return found
+
+
+@cache
+def labels() -> dict[str, dict[str, Label]]:
+    """labels.toml by section and name. Raises ConfigError."""
+    return _read("labels.toml", dict[str, dict[str, Label]])
+
+
+def _read(name: str, kind: type[T]) -> T:
+    try:
+        return msgspec.toml.decode((FOLDER / name).read_bytes(), type=kind)
+    except OSError as error:
+        raise _error(name, str(error.strerror)) from None
+    except (msgspec.DecodeError, ValueError) as error:
+        raise _error(name, str(error)) from None
+
+
+def _error(name: str, what: str) -> ConfigError:
+    return ConfigError(f"templates/{name}: {what.rstrip('.')}. Correct this file.")

@@ -1,0 +1,40 @@
+"""Facts: each one is used, each name stands once, and every label of a fact has a fact."""
+
+from paths import RESULTS
+
+from measure.results import load
+from templates import config, render
+from templates.voice import Voice
+
+
+def told():
+    return render.tell(load(RESULTS))
+
+
+def test_every_fact_is_printed_or_needed_by_one_that_is():
+    """In some edition at least: an edition without a measurement prints what others do not."""
+    defined, used = set(), set()
+    for each in told():
+        voice = Voice("en")
+        render.article(each, voice)
+        needed = each.needed(voice.said)
+        for group in each.edition.all_groups():
+            for fact in group.own_facts():
+                name = (type(group).__name__, fact.name.rpartition(".")[2])
+                defined.add(name)
+                used |= {name} if fact.name in needed else set()
+    assert sorted(defined - used) == []
+
+
+def test_every_label_of_a_fact_has_a_fact():
+    names = {name.rpartition(".")[2] for each in told() for name in each.edition.facts}
+    assert sorted(set(config.labels()["fact"]) - names) == []
+
+
+def test_every_label_of_a_claim_has_a_claim():
+    assert set(config.labels()["claim"]) == set(told()[0].claims)
+
+
+def test_names_are_addresses():
+    for each in told():
+        assert all(name.replace(".", "").replace("-", "").replace("_", "").isalnum() for name in each.edition.facts)
