@@ -52,8 +52,7 @@ class Voice:
         self.language = language
         self.labels = Labels(language)
         self.receipts = receipts
-        self.said: set[str] = set()
-        """Names of the facts that were printed."""
+        self._titles: dict[str, str] = {}
         self.groups: dict[str, str] = {}
         """Headings of groups by path, where a page has them."""
         self.colon = COLONS.get(language, ": ")
@@ -121,8 +120,14 @@ class Voice:
 
     def _linked(self, quantity: Quantity, classes: str, text: str) -> Markup:
         address = f"{self.receipts}#{quantity.name}"
-        self.said.add(quantity.name)
-        return element("a", text, class_=classes, href=address, title=self.title(quantity))
+        if quantity.name not in self._titles:
+            self._titles[quantity.name] = self.title(quantity)
+        return element("a", text, class_=classes, href=address, title=self._titles[quantity.name])
+
+    @property
+    def said(self) -> set[str]:
+        """Names of the facts that were printed."""
+        return set(self._titles)
 
     def title(self, quantity: Quantity) -> str:
         """One line on where the number comes from."""
