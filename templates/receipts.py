@@ -75,6 +75,8 @@ class Receipts:
             named["model"] = self.voice.model(subject) if group.heading == "model" else self.voice.model_name(subject)
         if "engine" in named:
             named["engine"] = self.voice.engine(group.named["engine"])
+        if "part" in named:
+            named["part"] = self.text("part", group.named["part"])
         if run := self.edition.results.run(group.named.get("machine", "")):
             named["machine"] = self.voice.machine(run)
         return Markup(self.voice.labels.filled("group", group.heading, **named))

@@ -137,6 +137,16 @@ class LanguageModel(Group):
         """Time of a token beyond reading the weights."""
         return self.token_time - self.read_time
 
+    @fact("ms")
+    def step_kernels(self) -> Quantity:
+        """Time of one decoding step in which a kernel runs, as a profiler sees it."""
+        return self.samples.get(self.key("step_kernel_time"), "ms")
+
+    @fact("ms")
+    def step_gaps(self) -> Quantity:
+        """The rest of the step, in which none runs."""
+        return self.token_time - self.step_kernels
+
     # The cache of keys and values
 
     @fact("KB/tok")
@@ -233,6 +243,11 @@ class LanguageModel(Group):
         """Time of the shortest prompt beyond what its tokens take at the best rate."""
         prompt = self.shortest_prompt
         return prompt.time - prompt.length / self.best_prefill if prompt else self._one_length("ms")
+
+    @fact("ms")
+    def short_prompt_kernels(self) -> Quantity:
+        """Time of the shortest prompt in which a kernel runs."""
+        return self.samples.get(self.key("short_prompt_kernel_time"), "ms")
 
     def _one_length(self, spelled: str) -> Quantity:
         return missing(spelled, Constant("prompt_length"), "one_length", f"{self.path} prefill")

@@ -69,6 +69,28 @@ STACKS = (1, 2, 4)
 """Frame stackings of Magpie that its time is measured for."""
 
 
+PATCH_PARTS = ("language_model", "diffusion", "local_encoder", "stop_check", "vae")
+"""What a patch is made of, as the package runs it."""
+
+FIXED_PARTS = ("tokenising", "prefill", "cache_clearing", "last_vae", "reference_voice")
+"""What is done once an utterance."""
+
+
+class Part(Group):
+    """One part of a patch, or of the fixed time."""
+
+    heading = "part"
+
+    def __init__(self, voxcpm: VoxCPM, quantity: str, name: str) -> None:
+        super().__init__(f"{voxcpm.path}.{quantity}.{name}", part=name)
+        self.voxcpm, self.quantity, self.name = voxcpm, quantity, name
+
+    @fact("ms")
+    def part_time(self) -> Quantity:
+        wanted = key(self.voxcpm.measurement, self.quantity, self.voxcpm.subject, part=self.name)
+        return self.voxcpm.samples.get(wanted, "ms")
+
+
 class TimeSteps(Group):
     """VoxCPM2 with some number of diffusion time steps a patch."""
 
@@ -113,9 +135,16 @@ class VoxCPM(Synthesis):
         super().__init__(samples)
         self.evidence = evidence
         self.steps = [TimeSteps(self, steps) for steps in TIME_STEPS]
+        self.patch_parts = [Part(self, "patch_part_time", name) for name in PATCH_PARTS]
+        self.fixed_parts = [Part(self, "fixed_part_time", name) for name in FIXED_PARTS]
 
     def parts(self) -> Iterator[Group]:
-        yield from self.steps
+        yield from (*self.steps, *self.patch_parts, *self.fixed_parts)
+
+    @property
+    def taken_apart(self) -> bool:
+        """Whether any part of a patch or of the fixed time was measured on its own."""
+        return any(part.part_time.measured for part in (*self.patch_parts, *self.fixed_parts))
 
     @fact("1")
     def fit_r2(self) -> Quantity:
