@@ -159,6 +159,7 @@ def _share(edition: Edition) -> Chart:
         "y": shares,
         "marker": {"color": COLOURS[0]},
         "text": [f"{share:.0f}%" for share in shares],
+        "insidetextanchor": "start",
         "error_y": {"type": "data", "array": errors, "arrayminus": minus, "visible": any(errors + minus)},
         "showlegend": False,
     }
