@@ -25,12 +25,12 @@ class Receipts:
     """The receipts of one edition in one language, as Markdown with HTML inside."""
 
     def __init__(
-        self, edition: Edition, claims: dict[str, Claim], language: str, needed: set[str] | None = None
+        self, edition: Edition, claims: dict[str, Claim], voice: Voice, needed: set[str] | None = None
     ) -> None:
         self.edition, self.claims = edition, claims
         self.needed = set(edition.facts) if needed is None else needed
         """Names of the facts to account for: those that the article, its claims and their inputs use."""
-        self.voice = Voice(language, receipts="")
+        self.voice = voice.on(receipts="")
         self.samples = {run.id: run for run in edition.runs}
         self.voice.groups = {group.path: self._heading(group).unescape() for group in edition.all_groups()}
 

@@ -91,7 +91,7 @@ def _edition(told: Told, language: str, first: bool) -> dict[str, str]:
     needed = told.needed(voice.said)
     files = {
         f"{language}/{name}/index.md": text,
-        f"{language}/{name}/receipts.md": Receipts(told.edition, told.claims, language, needed).page(),
+        f"{language}/{name}/receipts.md": Receipts(told.edition, told.claims, voice, needed).page(),
     }
     for chart_name, chart in told.charts.items():
         figure = charts.translated(chart.figure, voice)

@@ -59,6 +59,13 @@ class Voice:
         self.comma = COMMAS.get(language, ", ")
         self._values: dict[tuple[int, bool], str] = {}
         self._references: dict[tuple[int, bool], Markup] = {}
+        self._formulas: dict[int, Markup] = {}
+
+    def on(self, receipts: str) -> Voice:
+        """The same language on a page elsewhere; what does not depend on the place is made once for both."""
+        other = Voice(self.language, receipts)
+        other._values, other._references, other._formulas = self._values, self._references, self._formulas
+        return other
 
     # Facts
 
@@ -148,9 +155,14 @@ class Voice:
     def formula(self, quantity: Quantity, *, values: bool) -> Markup:
         """The formula that made a quantity, with names or with values; each operand that is a fact is linked."""
         origin = quantity.origin
-        if isinstance(origin, Operation):
+        if not isinstance(origin, Operation):
+            return self._operand(quantity, values)
+        if not (values and quantity.name):
             return self._operation(origin, values)
-        return self._operand(quantity, values)
+        # With values, a fact's formula stands in its receipt and in the title of each of its numbers.
+        if id(quantity) not in self._formulas:
+            self._formulas[id(quantity)] = self._operation(origin, values)
+        return self._formulas[id(quantity)]
 
     def _operation(self, origin: Operation, values: bool) -> Markup:
         operands = [self._operand(operand, values) for operand in origin.operands]

@@ -173,7 +173,7 @@ def test_with_another_value(run_id, text):
     after = {edition.id: edition for edition in editions(scaled(run_id, text, 1.37))}
     for name in telling(run_id):
         for language in LANGUAGES:
-            old, new = (Receipts(edition, {}, language) for edition in (TOLD[name], after[name]))
+            old, new = (Receipts(edition, {}, render.Voice(language)) for edition in (TOLD[name], after[name]))
             changed = 0
             for fact in TOLD[name].facts.values():
                 other = after[name].facts.get(fact.name)
