@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,14 @@ from measure import limits
 from measure.results import Results, ResultsError
 from templates import charts, claims
 from templates.config import ConfigError
+from templates.environment import environment
 from templates.facts.edition import Edition, editions
 from templates.html import element
 from templates.labels import LANGUAGES
-from templates.quantity import Operation, Quantity
+from templates.quantity import Operation
 from templates.receipts import Receipts
 from templates.truth import Claim, Outcome
-from templates.voice import Voice, plain
+from templates.voice import Voice
 
 HERE = Path(__file__).parent
 SECTIONS = sorted(path.name for path in (HERE / "article").iterdir() if path.is_dir())
@@ -129,7 +129,7 @@ class Page:
     def render(self, template: str, **more: Any) -> str:
         """Render one template file. Raises RenderError naming file and line."""
         try:
-            return _environment().get_template(template).render(**self._names(), **more)
+            return environment().get_template(template).render(**self._names(), **more)
         except ResultsError:
             raise
         except ConfigError as error:
@@ -203,50 +203,6 @@ class Page:
         head = element("thead", element("tr", *(element("th", text) for text in heads)))
         table = element("table", head, element("tbody", *rows))
         return element("details", element("summary", self.voice.labels.get("chart", "data")), table)
-
-
-@jinja2.pass_context
-def _said(context: jinja2.runtime.Context, value: Any) -> Any:
-    """What a template prints: facts and claims with their receipts, all other text as text."""
-    voice: Voice = context["voice"]
-    if isinstance(value, Quantity):
-        return voice.fact(value)
-    if isinstance(value, Claim):
-        return voice.claim(value)
-    if isinstance(value, Markup | jinja2.Undefined):
-        return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return voice.number(value)
-    if isinstance(value, str):
-        return plain(value)
-    raise TypeError(f"{type(value).__name__} {value!r} cannot be printed")
-
-
-def _spoken(name: str) -> Any:
-    """A filter that asks the page's voice."""
-
-    @jinja2.pass_context
-    def ask(context: jinja2.runtime.Context, *arguments: Any) -> Any:
-        return getattr(context["voice"], name)(*arguments)
-
-    return ask
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE, encoding="utf-8"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_said,
-        keep_trailing_newline=True,
-        # Markdown's {#id} must not open a comment.
-        comment_start_string="{##",
-        comment_end_string="##}",
-    )
-    filters = {"bare": "bare", "to": "span", "p": "particle", "why": "why"}
-    environment.filters.update({name: _spoken(method) for name, method in filters.items()})
-    return environment
 
 
 class Claims:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-import jinja2
 import pytest
 from jinja2 import nodes
 from paths import RESULTS, TEMPLATES
@@ -12,6 +11,7 @@ from paths import RESULTS, TEMPLATES
 from measure.results import load
 from templates import render, typography
 from templates.claims import CLAIMS
+from templates.environment import environment
 from templates.labels import LANGUAGES
 from templates.truth import Outcome
 from templates.voice import Voice
@@ -34,10 +34,6 @@ NUMBER_WORDS = {
     "ko": r"절반|두 배|세 배|네 배|몇 배|[0-9]분의|반으로",
     "zh": r"一半|两倍|三倍|四倍|减半|翻倍|翻番|[一二三四五六七八九十]分之",
 }
-
-
-def environment() -> jinja2.Environment:
-    return render._environment()
 
 
 def parse(path) -> nodes.Template:

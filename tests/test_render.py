@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import jinja2
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from paths import DOCS, RESULTS, ROOT, TEMPLATES
 
 from measure.results import Machine, Results, Sample, dump, load, parse
-from templates import render, write
+from templates import environment, render, write
 from templates.config import ConfigError
 from templates.facts.edition import editions
 from templates.labels import LANGUAGES
@@ -252,7 +253,8 @@ def test_a_misspelt_name_is_an_error_with_file_and_line(wrong, named, tmp_path, 
     page.parent.mkdir(parents=True)
     page.write_text(f"one\n\n{wrong}\n")
     monkeypatch.setattr(render, "HERE", tmp_path)
-    render._environment.cache_clear()
+    monkeypatch.setattr(environment, "HERE", tmp_path)
+    environment.environment.cache_clear()
     try:
         told = render.tell(SHIPPED)[0]
         with pytest.raises((render.RenderError, ConfigError), match=r"article/99-wrong/en\.md\.j2:3\b") as error:
@@ -260,7 +262,33 @@ def test_a_misspelt_name_is_an_error_with_file_and_line(wrong, named, tmp_path, 
         assert named in str(error.value)
     finally:
         monkeypatch.undo()
-        render._environment.cache_clear()
+        environment.environment.cache_clear()
+
+
+@pytest.mark.parametrize("damage", [b"", b"j2", None, b"garbage" * 50])
+def test_a_damaged_compiled_template_is_compiled_anew(damage, tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    source = tmp_path / "one.j2"
+    source.write_text("{{ 1 + 1 }}")
+
+    def rendered():
+        cache = environment.Compiled(str(kept), pattern="%s.cache")
+        loader = jinja2.FileSystemLoader(tmp_path)
+        return jinja2.Environment(loader=loader, bytecode_cache=cache).get_template("one.j2").render()
+
+    assert rendered() == "2"
+    (compiled,) = kept.iterdir()
+    whole = compiled.read_bytes()
+    compiled.write_bytes(whole[: len(whole) // 3] if damage is None else damage)
+    assert rendered() == "2"
+    assert compiled.read_bytes() == whole
+
+
+def test_templates_are_rendered_where_nothing_can_be_kept(tmp_path):
+    cache = environment.Compiled(str(tmp_path / "no such folder"), pattern="%s.cache")
+    loader = jinja2.DictLoader({"one.j2": "{{ 1 + 1 }}"})
+    assert jinja2.Environment(loader=loader, bytecode_cache=cache).get_template("one.j2").render() == "2"
 
 
 HOSTILE = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 from templates.quantity import Digits, Quantity
 
@@ -15,6 +15,14 @@ class Group:
 
     heading = ""
     """The group's entry in labels.toml."""
+
+    fact_names: ClassVar[tuple[str, ...]] = ()
+    """Names of its facts, in the order they are written."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        written = tuple(name for name, member in vars(cls).items() if isinstance(member, Fact))
+        cls.fact_names = tuple(dict.fromkeys(cls.fact_names + written))
 
     def __init__(self, path: str, **named: object) -> None:
         self.path = path
@@ -34,10 +42,8 @@ class Group:
 
     def own_facts(self) -> Iterator[Quantity]:
         """The facts of this group, in the order they are written."""
-        for owner in reversed(type(self).__mro__):
-            for name, member in vars(owner).items():
-                if isinstance(member, Fact):
-                    yield getattr(self, name)
+        for name in self.fact_names:
+            yield self._facts[name] if name in self._facts else getattr(self, name)
 
     def facts(self) -> Iterator[Quantity]:
         """All facts of this group and of its parts."""
