@@ -140,8 +140,10 @@ def test_one_request_at_a_time_gives_the_decoding_rate(detailed):
 
 def test_tokens_that_were_not_produced_reject_the_rate():
     bring(foreign.vllm_serve(), {**SERVED, "output_tokens": "512"})
-    verdict = limits.verdicts(stored())[f"{VLLM}/rate?requests=1"]
-    assert (verdict.status, verdict.rule) == ("rejected", "token_count_differs")
+    verdicts = limits.verdicts(stored())
+    rate = verdicts[f"{VLLM}/rate?requests=1"]
+    assert (rate.status, rate.rule) == ("rejected", "token_count_differs")
+    assert verdicts[f"{VLLM}/first_token?requests=1"].status == "accepted", "it came before the end"
 
 
 @pytest.mark.parametrize(("concurrency", "requests"), [(8, 4), (3, 3), (None, 4)])
@@ -250,6 +252,15 @@ def test_of_several_tests_for_one_key_one_has_to_be_chosen(tests, name, value, s
                     {**LLAMA, name: value})  # fmt: skip
     assert samples and all(sample.given[name] == value for sample in samples.values())
     refused(tests, {**LLAMA, name: "7"}, f"--set {name}=7", "no test has it", shown)
+
+
+def test_many_tests_are_held_against_one_another_in_bounded_time():
+    tests = [foreign.llama_test(output=9, **{f"f{place % 7}": place}) for place in range(10**4)]
+    started = time.monotonic()
+    assert len(refused(tests, LLAMA, "tests for", "and others")) < 500
+    refused(foreign.lines(*tests) + foreign.lines(tests[0]), LLAMA, "more than 10000 lines")
+    refused([*tests, tests[0]], LLAMA, "more than 10000 tests")
+    assert time.monotonic() - started < 60
 
 
 def test_the_same_test_twice_is_told():
@@ -396,6 +407,15 @@ LOCAL = ("device_local_copy", "memcpy local GPU(column) bandwidth (GB/s)")
 )
 def test_a_test_of_another_form_is_told(testcase, parts):
     refused(foreign.nvbandwidth(1, testcase), {"buffer_mib": "512"}, *parts)
+
+
+def test_no_more_is_told_than_can_be_read():
+    waived = [{"name": f"test_{place}", "status": "Waived"} for place in range(1000)]
+    Path("many.json").write_bytes(foreign.text(foreign.nvbandwidth(1, *foreign.copies(1), *waived)))
+    notes = store.bring(Path("many.json"), Path("results.json"), "imported", {"buffer_mib": "512"}).notes
+    assert len(notes) == 21 and notes[-1] == "and 981 more of the kind"
+    endless = foreign.nvbandwidth(1, {"name": "x" * 10**6, "status": "Waived"})
+    assert len(refused(endless, {"buffer_mib": "512"}, "of length <= 500", "$.nvbandwidth.testcases[0].name")) < 300
 
 
 def test_an_error_of_the_tool_is_told():

@@ -320,7 +320,6 @@ def test_any_text_comes_out_as_text(text):
 
 def assert_text(text):
     """The name of an executed run's machine, converted by the site's Markdown, reads as it was written."""
-
     import markdown
 
     from templates.voice import plain

@@ -27,6 +27,7 @@ from measure.importers.reading import (
     NotNegative,
     Positive,
     Reading,
+    Text,
     Whole,
     alone,
     middle,
@@ -96,7 +97,7 @@ class Metrics(msgspec.Struct, frozen=True):
 class Strategy(msgspec.Struct, frozen=True):
     """How requests are sent."""
 
-    type_: str
+    type_: Text
     streams: Whole | None = None
     rate: served.Rate | None = None
 
@@ -148,7 +149,7 @@ class Metadata(msgspec.Struct, frozen=True):
     """What wrote the report."""
 
     version: int
-    guidellm_version: str = ""
+    guidellm_version: Text = ""
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ import msgspec
 
 from measure import models
 from measure.importers import settings
-from measure.importers.reading import Count, Entry, Positive, Reading, Whole, agree, typed
+from measure.importers.reading import Count, Entry, Positive, Reading, Text, Whole, agree, typed
 from measure.importers.settings import Given, Setting
 from measure.importers.source import Document
 from measure.results import Key, ResultsError, key
@@ -45,7 +45,14 @@ LENGTHS = ("n_prompt", "n_gen")
 CONFIGURATION = ("model_type", "backends", "n_batch", "n_ubatch", "n_threads", "type_k", "type_v", "n_gpu_layers")
 """Fields kept with each sample, besides `flash_attn` and the commit."""
 
+MOST_TESTS = 10**4
+"""In one file. Tests are held against one another."""
+
 PARAMETERS_MARGIN = 0.1
+LONGEST = 100
+"""Characters of a field's value that are shown, and that a choice goes by."""
+
+_FIELD = re.compile(r"[a-z][a-z0-9_]{0,39}")
 PRECISIONS = {"F32": "fp32", "F16": "fp16", "BF16": "bf16"}
 """llama.cpp's names of types that the project calls otherwise; the others differ in case alone."""
 
@@ -56,19 +63,19 @@ Layers = Annotated[int, msgspec.Meta(ge=-(10**6), le=10**6)]
 class Test(msgspec.Struct, frozen=True):
     """One test: nanoseconds and tokens per second of each repetition."""
 
-    model_type: str
+    model_type: Text
     model_size: Whole
     model_n_params: Whole
     n_prompt: Count
     n_gen: Count
-    test_time: str
+    test_time: Text
     samples_ns: Annotated[list[Whole], msgspec.Meta(min_length=1)]
     samples_ts: Annotated[list[Positive], msgspec.Meta(min_length=1)]
     n_depth: Count = 0
-    cpu_info: str = ""
-    gpu_info: str = ""
-    backends: str = ""
-    build_commit: str = ""
+    cpu_info: Text = ""
+    gpu_info: Text = ""
+    backends: Text = ""
+    build_commit: Text = ""
     build_number: Count = 0
     n_gpu_layers: Layers = 0
     fields: dict[str, Any] = {}
@@ -134,7 +141,7 @@ class Tests(msgspec.Struct, frozen=True):
     def settings(self, where: str) -> tuple[Sequence[Setting], Sequence[Setting]]:
         placed = all(test.place for test in self.tests)
         needed = (settings.MODEL,) if placed else (settings.MODEL, settings.MACHINE, settings.DEVICE)
-        return needed, [Setting(name, shown[0], r".+", f"one of {', '.join(shown)}") for name, shown in self._choices()]
+        return needed, [Setting(name, shown[0], r".+", f"one of {_some(shown)}") for name, shown in self._choices()]
 
     def _choices(self) -> Iterator[tuple[str, list[str]]]:
         """Fields in which the tests differ, with their values."""
@@ -149,13 +156,8 @@ class Tests(msgspec.Struct, frozen=True):
         for name in ONE_OF:
             _refuse_choice(tests, [name], "its tests", where)
         _check_model(tests[0], subject, where)
+        self._check_keys(tests, subject, where)
         found = [test.entry(subject, where) for test in tests]
-        for entry in found:
-            alike = [test for test, other in zip(tests, found, strict=True) if other.key == entry.key]
-            if len(alike) > 1:
-                names = [name for name, _ in self._choices()] or ["test_time"]
-                _refuse_choice(alike, names, f"tests for {entry.key}", where)
-                raise ResultsError(f"{where}: holds {alike[0].name} twice. Import a file in which it stands once.")
         device, name = tests[0].place or (given.text(settings.DEVICE), given.text(settings.MACHINE))
         cards = name.split(", ") if device == "cuda" else [name]
         return Reading(
@@ -167,6 +169,16 @@ class Tests(msgspec.Struct, frozen=True):
             versions={"llama.cpp": f"b{tests[0].build_number}"} if tests[0].build_number else {},
             notes=[f"the file calls the model {tests[0].model_type!r}; it goes in as {subject}"],
         )
+
+    def _check_keys(self, tests: Sequence[Test], subject: str, where: str) -> None:
+        """Demand a choice where two tests would share a key."""
+        by_key: dict[Key, list[Test]] = {}
+        for test in tests:
+            by_key.setdefault(test.key(subject), []).append(test)
+        for of, alike in by_key.items():
+            if len(alike) > 1:
+                _refuse_choice(alike, [name for name, _ in self._choices()], f"tests for {of}", where)
+                raise ResultsError(f"{where}: holds {alike[0].name} twice. Import a file in which it stands once.")
 
     def _chosen(self, given: Given, where: str) -> list[Test]:
         """The tests with the values that were told."""
@@ -188,8 +200,8 @@ def _shown(test: Test, name: str) -> str:
     if name in LENGTHS and not value:
         return ""
     if name == "model_filename":
-        return PureWindowsPath(PurePath(str(value)).name).name
-    return str(value)
+        return PureWindowsPath(PurePath(str(value)).name).name[:LONGEST]
+    return str(value)[:LONGEST]
 
 
 def _values(tests: Sequence[Test], name: str) -> list[str]:
@@ -235,6 +247,8 @@ def decode(documents: Sequence[Document], where: str) -> Tests:
     raw = [part for document in documents for part in _parts(document, where)]
     if not raw:
         raise ResultsError(f"{where}: holds no test. Run the benchmark again.")
+    if len(raw) > MOST_TESTS:
+        raise ResultsError(f"{where}: holds more than {MOST_TESTS} tests. Import a part of them.")
     return Tests([_test(part, where) for part in raw])
 
 
@@ -250,6 +264,8 @@ def _test(part: Document, where: str) -> Test:
     test = typed(part, Test, TOOL, where)
     fields = typed(part, dict[str, Any], TOOL, where)
     scalars = {
-        name: value for name, value in fields.items() if name not in RESULTS and isinstance(value, str | int | float)
+        name: value
+        for name, value in fields.items()
+        if name not in RESULTS and _FIELD.fullmatch(name) and isinstance(value, str | int | float)
     }
     return msgspec.structs.replace(test, fields=scalars)

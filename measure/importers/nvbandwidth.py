@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from measure.importers.reading import Configuration, Entry, Reading, alone, typed
+from measure.importers.reading import Configuration, Entry, Reading, Text, alone, typed
 from measure.importers.settings import Given, Setting
 from measure.importers.source import Document
 from measure.results import Key, ResultsError, Summary, key
@@ -41,10 +41,10 @@ GPU = Setting("gpu", "0", r"0|[1-9][0-9]?", "the number of the card to take, fro
 class Testcase(msgspec.Struct, frozen=True):
     """One test: its figures by row and column, written as text."""
 
-    name: str
-    status: str
-    bandwidth_description: str = ""
-    bandwidth_matrix: list[list[str]] | None = None
+    name: Text
+    status: Text
+    bandwidth_description: Text = ""
+    bandwidth_matrix: list[list[Text]] | None = None
 
     def figure(self, gpu: int, cards: int, where: str) -> float | None:
         """GB/s of one card; None if it was not measured. Raises ResultsError for a matrix of another form."""
@@ -68,10 +68,10 @@ def _number(text: str, where: str) -> float:
 class Content(msgspec.Struct, frozen=True, rename={"devices": "GPU Device list", "driver": "Driver Version"}):
     """What stands below the file's one name."""
 
-    version: str
-    devices: list[str]
+    version: Text
+    devices: list[Text]
     testcases: list[Testcase]
-    driver: str = ""
+    driver: Text = ""
     error: str = ""
 
     def settings(self, where: str) -> tuple[Sequence[Setting], Sequence[Setting]]:

@@ -20,6 +20,9 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Configuration: TypeAlias = Mapping[str, str | int | float | bool]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**18)]
+Text = Annotated[str, msgspec.Meta(max_length=500)]
+"""Names and descriptions: short enough to be shown in a message."""
+
 Whole = Annotated[int, msgspec.Meta(gt=0, le=10**18)]
 
 AGREEMENT = 0.02

@@ -86,7 +86,8 @@ def entries(
 ) -> list[Entry]:
     """First token, further tokens, and the rate if there is one request at a time."""
     config = {**tokens.config(given, load.requests), **extra}
-    found = [first.entry(load.key(given, "first_token"), config)] if first else []
+    prompt: Configuration = {"prompt_tokens": plain(tokens.prompt), **extra}
+    found = [first.entry(load.key(given, "first_token"), prompt)] if first else []
     if further:
         found.append(further.entry(load.key(given, "token_time"), config))
         if load.requests == 1:

@@ -27,6 +27,7 @@ FORMATS: tuple[Format, ...] = (vllm_latency, vllm_serve, vllm_throughput, llama_
 """All that is read. Which one a file is of, its names decide, never its own name."""
 
 KIND = "imported"
+MOST_NOTES = 20
 
 
 class Outcome(NamedTuple):
@@ -56,7 +57,12 @@ def bring(path: Path, target: Path, run_id: str, told: Mapping[str, str]) -> Out
     samples = _samples(found, form.TOOL, reading, {**given.values, **reading.told})
     new = _store(samples, reading, target, run_id, found.name)
     keys = tuple(results.parse_key(text) for text in new)
-    return Outcome(form.TOOL, keys, len(samples) - len(new), reading.notes)
+    return Outcome(form.TOOL, keys, len(samples) - len(new), _first(reading.notes))
+
+
+def _first(notes: Sequence[str]) -> list[str]:
+    more = [f"and {len(notes) - MOST_NOTES} more of the kind"] if len(notes) > MOST_NOTES else []
+    return [*notes[:MOST_NOTES], *more]
 
 
 def recognise(found: Source) -> Format:

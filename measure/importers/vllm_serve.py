@@ -19,7 +19,18 @@ from datetime import datetime
 import msgspec
 
 from measure.importers import served, settings
-from measure.importers.reading import Configuration, Count, Entry, NotNegative, Positive, Reading, Whole, agree, typed
+from measure.importers.reading import (
+    Configuration,
+    Count,
+    Entry,
+    NotNegative,
+    Positive,
+    Reading,
+    Text,
+    Whole,
+    agree,
+    typed,
+)
 from measure.importers.served import Load, Times, Tokens
 from measure.importers.settings import Given, Setting
 from measure.importers.source import Document
@@ -34,19 +45,19 @@ UNLIMITED = "inf"
 class Serve(msgspec.Struct, frozen=True):
     """One result: counts, seconds, tokens per second, and milliseconds where a name ends so."""
 
-    date: str
+    date: Text
     num_prompts: Whole
-    request_rate: served.Rate | str
+    request_rate: served.Rate | Text
     duration: Positive
     completed: Count
     total_input_tokens: Count
     total_output_tokens: Count
     output_throughput: NotNegative
-    model_id: str = ""
-    backend: str = ""
+    model_id: Text = ""
+    backend: Text = ""
     failed: Count = 0
     max_concurrency: Whole | None = None
-    ramp_up_strategy: str | None = None
+    ramp_up_strategy: Text | None = None
     median_ttft_ms: NotNegative | None = None
     median_tpot_ms: NotNegative | None = None
     output_lens: list[Count] | None = None
