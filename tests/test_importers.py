@@ -527,6 +527,10 @@ def test_brackets_in_texts_do_not_count():
     assert len(bring(data, SERVED)) == 4
 
 
+def test_brackets_in_long_texts_do_not_count_either():
+    assert len(bring(foreign.vllm_serve(detailed=True, generated_texts=["[" * 3 * 2**20]), SERVED)) == 4
+
+
 def test_a_byte_order_mark_is_no_fault():
     assert len(bring(b"\xef\xbb\xbf" + LATENCY, BATCH)) == 1
 
