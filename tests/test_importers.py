@@ -283,13 +283,32 @@ def test_the_machine_is_the_one_the_file_names(changes, device, name):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"n_gpu_layers": 12}, {"n_gpu_layers": 0}, {"backends": "Vulkan"}, {"gpu_info": ""}]
+    "changes",
+    [
+        {"n_gpu_layers": 12},
+        {"n_gpu_layers": 0},
+        {"backends": "Vulkan"},
+        {"gpu_info": ""},
+        {"n_cpu_moe": 4},
+        {"no_kv_offload": True},
+        {"tensor_buft_overrides": "blk=CPU"},
+        {"fit_target": 512},
+        {"devices": "CUDA1"},
+        {"split_mode": "none"},
+    ],
 )
 def test_where_layers_ran_is_demanded_if_the_file_leaves_it_open(changes):
     tests = [foreign.llama_test(output=9, **changes)]
     refused(tests, LLAMA, "does not say: machine, device", "--set 'machine=NVIDIA H200' --set device=cuda")
     bring(tests, {**LLAMA, **PLACE})
     assert stored().machine.name == "NVIDIA H200"
+
+
+def test_tests_of_two_programs_or_places_are_not_mixed():
+    tests = [foreign.llama_test(output=9), foreign.llama_test(prompt=9, n_gpu_layers=12)]
+    refused(tests, {**LLAMA, **PLACE}, "its tests differ in n_gpu_layers: 99, 12")
+    tests = [foreign.llama_test(output=9), foreign.llama_test(prompt=9, build_number=11430)]
+    refused(tests, LLAMA, "its tests differ in build_number: 11429, 11430", "--set build_number=11429")
 
 
 @pytest.mark.parametrize(

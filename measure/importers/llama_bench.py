@@ -33,10 +33,31 @@ NAMES = frozenset({"model_type", "model_n_params", "n_prompt", "n_gen", "samples
 
 MEASUREMENT = "decode_llama"
 ALL_LAYERS = 99
-"""From so many layers on an accelerator llama-bench means all of them; below zero it means as many as fit."""
+"""Any number of layers from here on, or below zero (llama.h), puts all of them on the accelerator."""
 
-ONE_OF = ("model_filename", "model_type", "model_size", "model_n_params", "cpu_info", "gpu_info", "backends")
-"""Fields in which the tests that are taken must not differ: one model on one machine."""
+EVERYTHING = {
+    "n_cpu_moe": 0,
+    "no_kv_offload": False,
+    "tensor_buft_overrides": "none",
+    "fit_target": 0,
+    "devices": "auto",
+    "split_mode": "layer",
+}
+"""Settings under which all of a model is spread over all cards; a version that lacks one has no other."""
+
+ONE_OF = (
+    "model_filename",
+    "model_type",
+    "model_size",
+    "model_n_params",
+    "cpu_info",
+    "gpu_info",
+    "backends",
+    "n_gpu_layers",
+    "build_number",
+    *EVERYTHING,
+)
+"""Fields in which the tests that are taken must not differ: one model on one machine, by one program."""
 
 RESULTS = ("test_time", "avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "samples_ns", "samples_ts")
 LENGTHS = ("n_prompt", "n_gen")
@@ -128,7 +149,8 @@ class Test(msgspec.Struct, frozen=True):
         backend = self.backends.upper()
         if backend == "CPU" and self.cpu_info:
             return "cpu", self.cpu_info
-        everything = self.n_gpu_layers < 0 or self.n_gpu_layers >= ALL_LAYERS
+        layers = self.n_gpu_layers < 0 or self.n_gpu_layers >= ALL_LAYERS
+        everything = layers and all(self.fields.get(name, usual) == usual for name, usual in EVERYTHING.items())
         device = {"CUDA": "cuda", "METAL": "mps", "MTL": "mps"}.get(backend.removesuffix(",BLAS"))
         return (device, self.gpu_info) if device and everything and self.gpu_info else None
 
@@ -158,7 +180,8 @@ class Tests(msgspec.Struct, frozen=True):
         _check_model(tests[0], subject, where)
         self._check_keys(tests, subject, where)
         found = [test.entry(subject, where) for test in tests]
-        device, name = tests[0].place or (given.text(settings.DEVICE), given.text(settings.MACHINE))
+        told = (given.text(settings.DEVICE), given.text(settings.MACHINE)) if settings.MACHINE in given else None
+        device, name = told or tests[0].place or ("", "")
         cards = name.split(", ") if device == "cuda" else [name]
         return Reading(
             [*found, *_sizes(tests[0], subject)],
