@@ -143,6 +143,14 @@ def arithmetic_limits(e: Edition) -> Truth:
 
 
 @claim
+def limited_past_crossover(e: Edition) -> Truth:
+    """Every model that was timed past its calculated crossover is limited by arithmetic there."""
+    widest = [model.widest for model in e.models if model.widest.requests > 1]
+    past = [batch for batch in widest if at_least(batch.at_once, batch.model.crossover).outcome is Outcome.HOLDS]
+    return every((at_least(batch.compute_share, e.thresholds.computing) for batch in past), e.overall.path)
+
+
+@claim
 def arithmetic_takes_over(e: Edition) -> Truth:
     """With KV reads counted, one more request costs more arithmetic than reading, so that a crossover exists."""
     return every((above(m.compute_per_request, m.kv_per_request) for m in e.models), e.overall.path)
@@ -222,7 +230,7 @@ def _flat(model: LanguageModel, thresholds: Thresholds) -> Truth:
     """Whether a model's long prompts all come near its best rate; one length alone has nothing to be held against."""
     long = _long(model, thresholds)
     if len(long) < 2:
-        return _absent("one_length" if long else "no_member", model.path)
+        return _absent("one_long_length" if long else "no_member", model.path)
     return every((at_least(prompt.of_best, thresholds.flat) for prompt in long), model.path)
 
 

@@ -137,8 +137,6 @@ class Edition:
 
     def __init__(self, edition: str, told: Told, results: Results) -> None:
         self.id = edition
-        self.article = str(told.article or "")
-        """Date of the article that the edition retells."""
         self.results = results
         self._samples: dict[str, Samples] = {}
         if told.focus:
