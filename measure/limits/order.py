@@ -1,0 +1,86 @@
+"""Rules about what must follow from more work: more time, but never more than the parts and the requests add up to."""
+
+from __future__ import annotations
+
+from measure.limits import thresholds
+from measure.limits.case import SECONDS, Case, Member, Status, Verdict, number
+
+
+def time_not_growing(case: Case) -> Verdict | None:
+    """A longer prompt does not take less time. Of two samples that say so, the one at odds with more others is suspect.
+
+    Where both are at odds with as many, nothing tells which is wrong, and both are.
+    """
+    if case.key.quantity not in ("prefill_rate", "prefill_time"):
+        return None
+    members = case.sound.family(case.key, "tokens")
+    mine = str(case.key)
+    if len(members) < 2 or case.number("tokens") is None:
+        return None
+    at_odds = case.sound.once(("odds", members[0].text), lambda: _at_odds(members))
+    partners = at_odds.get(mine, [])
+    worst = [text for text in partners if len(at_odds[text]) <= len(partners)]
+    if not worst:
+        return Verdict("accepted")
+    times = {member.text: 1e3 * _seconds(member, member.sample.median) for member in members}
+    limit, value = times[worst[0]], times[mine]
+    return Verdict("suspect", "", limit, value / limit, "ms", value, (worst[0],))
+
+
+def _at_odds(members: list[Member]) -> dict[str, list[str]]:
+    """For each member that is at odds with another, which: the shorter prompt took longer, their intervals apart."""
+    found: dict[str, list[str]] = {}
+    spans = [(member, *_interval(member)) for member in members]
+    slowest = 0.0
+    for place, (long, _, fastest) in enumerate(spans):
+        # Most members are at odds with none: no need to go through all that are shorter.
+        if slowest > fastest * thresholds.TOLERANCE:
+            for short, low, _ in spans[:place]:
+                if short.number < long.number and low > fastest * thresholds.TOLERANCE:
+                    found.setdefault(long.text, []).append(short.text)
+                    found.setdefault(short.text, []).append(long.text)
+        slowest = max(slowest, spans[place][1])
+    return found
+
+
+def _interval(member: Member) -> tuple[float, float]:
+    """Seconds that a prompt took, at least and at most."""
+    low, high = sorted(_seconds(member, end) for end in member.sample.interval)
+    return low, high
+
+
+def _seconds(member: Member, value: float) -> float:
+    return value * SECONDS[member.sample.unit] if member.sample.unit in SECONDS else member.number / value
+
+
+def held_up(case: Case) -> Verdict | None:
+    """A request alone is at least as fast as one of many: if not, something else held it up while it was measured."""
+    if case.key.quantity != "rate" or case.number("requests") != 1:
+        return None
+    others = [member for member in case.sound.family(case.key, "requests") if _like(case, member)]
+    if not others:
+        return None
+    fastest = max(others, key=lambda member: member.sample.interval[0] / member.number)
+    share = fastest.sample.median / fastest.number
+    apart = fastest.sample.interval[0] / fastest.number > case.sample.interval[1]
+    factor, value = case.sample.median / share, case.sample.median
+    return Verdict("suspect" if apart else "accepted", "", share, factor, "tok/s", value, (fastest.text,))
+
+
+def _like(case: Case, member: Member) -> bool:
+    """Whether several requests were measured as the single one was: prompts as long, as many cards."""
+    config = member.sample.config
+    same = all(number(config.get(name)) == case.number(name) for name in ("prompt_tokens", "cards"))
+    return member.number > 1 and same
+
+
+def parts_differ(case: Case) -> Verdict | None:
+    """The first token and the gaps after it make up the whole: less is time unaccounted for, more cannot be."""
+    first, gap, gaps, whole = (case.number(name) for name in ("first_s", "gap_s", "gaps", "whole_s"))
+    if first is None or gap is None or gaps is None or not whole:
+        return None
+    parts = first + gaps * gap
+    factor = parts / whole
+    low, high = 1 / thresholds.PARTS, thresholds.PARTS
+    status: Status = "rejected" if factor > high else "suspect" if factor < low else "accepted"
+    return Verdict(status, "", whole, factor, "s", parts)
