@@ -14,32 +14,31 @@ def time_not_growing(case: Case) -> Verdict | None:
     if case.key.quantity not in ("prefill_rate", "prefill_time"):
         return None
     members = case.sound.family(case.key, "tokens")
-    mine = str(case.key)
-    if len(members) < 2 or case.number("tokens") is None:
+    if len(members) < 2:
         return None
     at_odds = case.sound.once(("odds", members[0].text), lambda: _at_odds(members))
-    partners = at_odds.get(mine, [])
-    worst = [text for text in partners if len(at_odds[text]) <= len(partners)]
-    if not worst:
+    mine = str(case.key)
+    partners = at_odds.get(mine, {})
+    worst = next((text for text in partners if len(at_odds[text]) <= len(partners)), None)
+    if worst is None:
         return Verdict("accepted")
-    times = {member.text: 1e3 * _seconds(member, member.sample.median) for member in members}
-    limit, value = times[worst[0]], times[mine]
-    return Verdict("suspect", "", limit, value / limit, "ms", value, (worst[0],))
+    value, limit = 1e3 * at_odds[worst][mine], 1e3 * partners[worst]
+    return Verdict("suspect", "", limit, value / limit, "ms", value, (worst,))
 
 
-def _at_odds(members: list[Member]) -> dict[str, list[str]]:
-    """For each member that is at odds with another, which: the shorter prompt took longer, their intervals apart."""
-    found: dict[str, list[str]] = {}
+NEAREST = 64
+"""Shorter prompts that a prompt is held against: more than anyone times, and few enough for any file."""
+
+
+def _at_odds(members: list[Member]) -> dict[str, dict[str, float]]:
+    """For each member at odds with others, these and their seconds: the shorter took longer, the intervals apart."""
+    found: dict[str, dict[str, float]] = {}
     spans = [(member, *_interval(member)) for member in members]
-    slowest = 0.0
-    for place, (long, _, fastest) in enumerate(spans):
-        # Most members are at odds with none: no need to go through all that are shorter.
-        if slowest > fastest * thresholds.TOLERANCE:
-            for short, low, _ in spans[:place]:
-                if short.number < long.number and low > fastest * thresholds.TOLERANCE:
-                    found.setdefault(long.text, []).append(short.text)
-                    found.setdefault(short.text, []).append(long.text)
-        slowest = max(slowest, spans[place][1])
+    for place, (long, _, slowest) in enumerate(spans):
+        for short, fastest, _ in spans[max(place - NEAREST, 0) : place]:
+            if short.number < long.number and fastest > slowest * thresholds.TOLERANCE:
+                found.setdefault(long.text, {})[short.text] = _seconds(short, short.sample.median)
+                found.setdefault(short.text, {})[long.text] = _seconds(long, long.sample.median)
     return found
 
 
