@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from measure import device, timing
+from measure.clocks import Watch
 from measure.results import Key, key
 from measure.session import Session
 
@@ -31,6 +32,8 @@ CACHES = 8
 """An array is this many times the last-level cache at least where memory allows, and never under `FEWEST_CACHES`."""
 
 FEWEST_CACHES = 4
+
+WARMUPS = 2
 
 MEMORY_SHARE = 5
 """Three arrays, the comparison of one, and room for others: an array takes a fifth of the free memory at most."""
@@ -63,14 +66,15 @@ def seconds(session: Session) -> float:
 def measure(session: Session) -> None:
     """Record GB/s of each kernel: bytes read and written over the device's time, one value a repeat."""
     wanted = [item for item in plan(session) if session.wanted(item)]
-    config: dict[str, str | int] = {**device.settle(session.machine), "dtype": "fp32"}
+    config: dict[str, str | int] = {**device.settle(session.machine), "dtype": "fp32", "warmups": WARMUPS}
     with device.failing(session, *wanted):
         size = buffer_bytes(session)
         arrays, block = _arrays(session.device, size)
         for item in wanted:
             with device.failing(session, item):
-                values = _rates(KERNELS[item.quantity], arrays, block, session)
-                session.record(item, "GB/s", values, {**config, "buffer_bytes": size})
+                watch = Watch(session.device)
+                values = _rates(KERNELS[item.quantity], arrays, block, session, watch)
+                session.record(item, "GB/s", values, {**config, "buffer_bytes": size, **watch.config})
 
 
 def buffer_bytes(session: Session) -> int:
@@ -94,9 +98,13 @@ def _arrays(where: str, size: int) -> tuple[tuple[Tensor, Tensor, Tensor], Tenso
     return (a, b, c.zero_()), block
 
 
-def _rates(kernel: Kernel, arrays: tuple[Tensor, Tensor, Tensor], block: Tensor, session: Session) -> list[float]:
+def _rates(
+    kernel: Kernel, arrays: tuple[Tensor, Tensor, Tensor], block: Tensor, session: Session, watch: Watch
+) -> list[float]:
     budget_s = 2.0 if session.quick else 5.0
-    times = timing.repeat(lambda: kernel.run(*arrays), session.device, count=20, budget_s=budget_s, warmups=2)
+    times = timing.repeat(
+        lambda: kernel.run(*arrays), session.device, count=20, budget_s=budget_s, warmups=WARMUPS, watch=watch
+    )
     if not kernel.holds(*arrays, block):
         raise ArithmeticError("the arrays do not hold what the kernel should have left there")
     return [kernel.arrays * arrays[0].nbytes / time / 1e9 for time in times]

@@ -221,16 +221,23 @@ def check(file: ResultsFile = RESULTS) -> None:
 
 
 def reason(verdict: limits.Verdict) -> str:
-    """A verdict's rule, limit and factor in words, and what to do unless it is accepted."""
-    if not verdict.rule:
-        return "no limit applies"
-    words = verdict.rule.replace("_", " ")
-    if verdict.factor is not None and verdict.limit is not None and verdict.value is not None:
-        size = f"{verdict.value:.4g} {verdict.unit}, {verdict.factor:.3g} times {verdict.limit:.4g} {verdict.unit}"
-        words = f"{'not ' if verdict.status == 'accepted' else ''}{words}: {size}"
-    elif verdict.status == "accepted":
-        words = f"not {words}"
-    return words if verdict.status == "accepted" else f"{words}. {limits.advice(verdict.rule)}"
+    """Every fault in words, with limit, factor and what to do; of an accepted sample, what it was checked for."""
+    if verdict.faults:
+        return " ".join(f"{_found(fault)}. {limits.advice(fault.rule)}" for fault in verdict.faults)
+    if verdict.rule:
+        return f"not {_found(verdict)}"
+    checked = ", ".join(rule.replace("_", " ") for rule in verdict.checked)
+    return f"not {checked}" if checked else "no limit applies"
+
+
+def _found(finding: limits.Verdict) -> str:
+    """A rule and what it found, in words."""
+    words = finding.rule.replace("_", " ")
+    if finding.factor is None or finding.limit is None or finding.value is None:
+        return words
+    datasheet = " of the datasheet" if finding.from_datasheet else ""
+    value, limit = (f"{number:.4g} {finding.unit}".strip() for number in (finding.value, finding.limit))
+    return f"{words}: {value}, {finding.factor:.3g} times {limit}{datasheet}"
 
 
 @app.command()

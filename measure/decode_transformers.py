@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from measure import device, models, timing, weights
+from measure.clocks import Watch
 from measure.models import Subject
 from measure.results import Key, key
 from measure.session import Session
@@ -217,7 +218,8 @@ class Part(NamedTuple):
         needed_s = timing.AT_LEAST * (2 * first_s + steps * step_s)
         if self._too_slow(item, needed_s):
             return
-        shorts, longs, produced = self._lengths(requests, steps)
+        watch = Watch(self.session.device)
+        shorts, longs, produced = self._lengths(requests, steps, watch)
         short_s = statistics.median(shorts)
         if min(longs) <= short_s:
             raise ArithmeticError("the longer generation was not the slower one: something else kept the machine busy")
@@ -228,18 +230,21 @@ class Part(NamedTuple):
             "output_tokens_short": SHORT,
             "output_tokens_long": SHORT + steps,
             "produced_tokens": produced,
+            **watch.config,
         }
         self.session.record(item, "tok/s", [requests * steps / (long_s - short_s) for long_s in longs], config)
 
-    def _lengths(self, requests: int, steps: int) -> tuple[list[float], list[float], int]:
+    def _lengths(self, requests: int, steps: int, watch: Watch) -> tuple[list[float], list[float], int]:
         """Seconds of the shorter and of the longer generations, by turns, and tokens a longer one produced."""
         shorts, longs, produced = [], [], 0
         # Once untimed at full length: else the first repeat alone pays for lengths of the cache never seen before.
+        watch.begin()
         self._generation(requests, SHORT + steps)
         for _ in timing.rounds(self.scope.repeats, self.budget_s):
             shorts.append(self._generation(requests, SHORT)[0])
             long_s, produced = self._generation(requests, SHORT + steps)
             longs.append(long_s)
+        watch.end()
         return shorts, longs, produced
 
     def _generation(self, requests: int, tokens: int) -> tuple[float, int]:
@@ -265,17 +270,21 @@ class Part(NamedTuple):
     def _prefill(self, item: Key, tokens: int) -> None:
         if self._too_slow(item, timing.AT_LEAST * tokens * self.engine.position_s):
             return
-        self._first_token(self.engine.prompts(1, tokens))
+        watch = Watch(self.session.device)
+        watch.begin()
+        prompts = [self.engine.prompts(1, tokens)]
+        self._first_token(prompts[0])
         if self._too_slow(item, timing.AT_LEAST * tokens * self.engine.position_s):
             return
-        prompts, times, cached = [], [], 0
+        times, cached = [], 0
         for _ in timing.rounds(self.scope.repeats, self.budget_s):
             prompts.append(self.engine.prompts(1, tokens))
             times.append(self._first_token(prompts[-1]))
             cached = max(cached, self.engine.cached_tokens)
+        watch.end()
         distinct = len({tuple(prompt.flatten().tolist()) for prompt in prompts}) == len(prompts)
-        config = {**self.config, "prompt_tokens": tokens, "cached_tokens": cached, "distinct_prompts": distinct}
-        self.session.record(item, "tok/s", [tokens / time for time in times], config)
+        sent = {"prompt_tokens": tokens, "cached_tokens": cached, "distinct_prompts": distinct}
+        self.session.record(item, "tok/s", [tokens / time for time in times], {**self.config, **sent, **watch.config})
 
     def _first_token(self, prompts: Tensor) -> float:
         seconds = timing.wall_seconds(lambda: self.engine.generate(prompts, 1), self.session.device)

@@ -224,7 +224,7 @@ def _size(text: str) -> int:
 
 def cuda() -> Accelerator | None:
     """The NVIDIA cards this process may use (CUDA_VISIBLE_DEVICES counts), or None. Needs no torch, only the driver."""
-    driver = _library("libcuda.so.1", "nvcuda.dll")
+    driver = library("libcuda.so.1", "nvcuda.dll")
     count, card = ctypes.c_int(), ctypes.c_int()
     if driver is None or driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
         return None
@@ -241,12 +241,12 @@ _L2_CACHE_SIZE = 38
 
 
 def _driver_version() -> str:
-    library = _library("libnvidia-ml.so.1", "nvml.dll")
+    nvml = library("libnvidia-ml.so.1", "nvml.dll")
     version = ctypes.create_string_buffer(96)
-    if library is None or library.nvmlInit_v2():
+    if nvml is None or nvml.nvmlInit_v2():
         return ""
-    library.nvmlSystemGetDriverVersion(version, 96)
-    library.nvmlShutdown()
+    nvml.nvmlSystemGetDriverVersion(version, 96)
+    nvml.nvmlShutdown()
     return _clean(_text(version))
 
 
@@ -254,7 +254,8 @@ def _text(buffer: ctypes.Array[ctypes.c_char]) -> str:
     return buffer.value.decode("utf-8", "replace")
 
 
-def _library(linux: str, windows: str) -> ctypes.CDLL | None:
+def library(linux: str, windows: str) -> ctypes.CDLL | None:
+    """A library of the driver by its name on each system, or None where it is not installed."""
     try:
         return ctypes.CDLL(windows if platform.system() == "Windows" else linux)
     except OSError:

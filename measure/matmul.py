@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from measure import device, timing
+from measure.clocks import Watch
 from measure.results import Key, key
 from measure.session import Session
 
@@ -25,6 +26,8 @@ DTYPES = {"cpu": ("fp32", "bf16"), "cuda": ("fp32", "fp16", "bf16", "fp8"), "mps
 SIZES = {"cpu": (1024, 2048, 4096), "cuda": (1024, 2048, 4096, 8192), "mps": (1024, 2048, 4096)}
 
 QUICK_SIZES = {"cpu": (1024, 2048), "cuda": (2048, 4096, 8192), "mps": (1024, 2048)}
+
+WARMUPS = {"cpu": 1, "cuda": 5, "mps": 1}
 
 PROBE_SIZE = 512
 """A product of this size tells how long a larger one would take."""
@@ -80,8 +83,10 @@ def _of_size(session: Session, item: Key, probed: float, cold: timing.Work, conf
     limit_s, expected_s = (2.0 if session.quick else 10.0), flops(n) / probed
     if expected_s > limit_s:
         return session.fail(item, "too_slow", f"about {expected_s:.0f} s a product, {limit_s:.0f} s allowed")
-    values = [flops(n) / time / 1e12 for time in _times(name, n, session, cold)]
-    session.record(item, "TFLOPS", values, {**config, **_how(name), "probed_tflops": round(probed / 1e12, 4)})
+    watch = Watch(session.device)
+    values = [flops(n) / time / 1e12 for time in _times(name, n, session, cold, watch)]
+    how = {**config, **_how(name), "probed_tflops": round(probed / 1e12, 4), "warmups": WARMUPS[session.device]}
+    session.record(item, "TFLOPS", values, {**how, **watch.config})
 
 
 def flops(n: int) -> float:
@@ -120,11 +125,13 @@ def right(a: Tensor, b: Tensor, result: Tensor) -> bool:
     return bool(error < TOLERANCE * a.shape[1] ** 0.5)
 
 
-def _times(name: str, n: int, session: Session, cold: timing.Work) -> list[float]:
+def _times(name: str, n: int, session: Session, cold: timing.Work, watch: Watch) -> list[float]:
     a, b, work = product(name, n, session.device)
-    count, warmups = (20, 5) if session.device == "cuda" else (10, 1)
+    count, warmups = (20 if session.device == "cuda" else 10), WARMUPS[session.device]
     budget_s = 1.5 if session.quick else 5.0
-    times = timing.repeat(work, session.device, count=count, budget_s=budget_s, warmups=warmups, before=cold)
+    times = timing.repeat(
+        work, session.device, count=count, budget_s=budget_s, warmups=warmups, before=cold, watch=watch
+    )
     if not right(a, b, work()):
         raise ArithmeticError("the product is wrong")
     return times

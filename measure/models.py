@@ -151,6 +151,11 @@ def kv_bytes(text: str, length: int) -> float:
     return model.kv_bytes(length, KV_BYTES_PER_VALUE[precision])
 
 
+def weight_bytes(text: str) -> float:
+    """Bytes of all weights of subject `text` if every matrix were stored in its precision."""
+    return subject(text).weight_bytes
+
+
 def kv_bytes_per_token(text: str) -> float:
     """Bytes one more token adds to the cache of subject `text` while the context fits every layer's window."""
     return kv_bytes(text, 1)

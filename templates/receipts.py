@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
+from measure.limits import Verdict
 from measure.results import Import, Report, Run, Sample
-from templates import formats
+from templates import formats, verdicts
 from templates.facts.edition import Edition
 from templates.facts.group import Group
 from templates.html import element, joined, safe
@@ -48,6 +49,7 @@ class Receipts:
             *self._claims(),
             *(part for group in self.edition.groups for part in self._group(group, 2)),
             *self._runs(),
+            *self._faulty(),
             *self._unused(),
         ]
         return "\n".join(parts)
@@ -96,7 +98,15 @@ class Receipts:
         what = plain("; ".join(dict.fromkeys(absence.what for absence in fact.absences)))
         why = safe(f"{self.voice.colon}{self.voice.absent(fact.absences)} ")
         mark = f'<span class="fact unmeasured">{self.text("kind", "unmeasured")}</span>'
-        return f'<li id="{fact.name}">{mark} {plain(self.voice.label(fact))}{why}<code>{what}</code></li>'
+        judged = "".join(self._judged(sampled) for sampled in dict.fromkeys(_unmeasured(fact)))
+        return f'<li id="{fact.name}">{mark} {plain(self.voice.label(fact))}{why}<code>{what}</code>{judged}</li>'
+
+    def _judged(self, sampled: Sampled) -> str:
+        """How a rejected sample was judged; nothing for a sample that is missing for another reason."""
+        verdict = self.edition.verdict(sampled)
+        if verdict is None or verdict.status != "rejected":
+            return ""
+        return "<dl>" + "".join(_row(name, said) for name, said in verdicts.rows(verdict, self.voice)) + "</dl>"
 
     def _rows(self, fact: Quantity) -> Iterator[tuple[str, str]]:
         origin = fact.origin
@@ -112,6 +122,7 @@ class Receipts:
         else:
             yield from self._interval(fact)
             yield from self._sample(origin)
+            return
         for rule in fact.doubts:
             yield self.text("receipt", "doubt"), self.text("rule", rule)
 
@@ -124,6 +135,8 @@ class Receipts:
         sample = run.samples[origin.key]
         link = element("a", run.id, href=f"#run.{run.id}")
         yield self.text("receipt", "sample"), joined(link, " ", element("code", plain(origin.key)))
+        if verdict := self.edition.verdict(origin):
+            yield from verdicts.rows(verdict, self.voice)
         if sample.count:
             yield self.text("receipt", "repeats"), self.voice.number(sample.count)
         if sample.config:
@@ -198,11 +211,31 @@ class Receipts:
             "section", element("h4", run.id), element("dl", Markup("".join(rows))), class_="receipt", id=f"run.{run.id}"
         )
 
+    def _faulty(self) -> Iterator[str]:
+        """Every sample that was found fault with, used or not."""
+        shown = [self._fault(sampled, verdict) for sampled, verdict in self.edition.faulty()]
+        if shown:
+            yield f"## {self.text('receipt', 'faulty')} {{#faulty}}\n"
+            yield "\n".join(shown) + "\n"
+
+    def _fault(self, sampled: Sampled, verdict: Verdict) -> str:
+        head = element("h4", element("code", plain(sampled.key)), " ", element("small", sampled.run))
+        told = [_row(name, said) for name, said in verdicts.rows(verdict, self.voice)]
+        return element("section", head, element("dl", Markup("".join(told))), class_="receipt")
+
     def _unused(self) -> Iterator[str]:
         unused = list(self.edition.unused_samples())
         if unused:
             yield f"## {self.text('receipt', 'unused')} {{#unused}}\n"
             yield "\n".join(f"- {plain(run_id)}: {plain(text)}" for run_id, text in unused) + "\n"
+
+
+def _unmeasured(quantity: Quantity) -> Iterator[Sampled]:
+    """The samples without which a quantity is unmeasured."""
+    if isinstance(quantity.origin, Sampled) and not quantity.measured:
+        yield quantity.origin
+    for operand in quantity.origin.operands if isinstance(quantity.origin, Operation) else ():
+        yield from _unmeasured(operand)
 
 
 def _row(name: str, value: str) -> str:

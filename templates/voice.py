@@ -99,8 +99,7 @@ class Voice:
 
     def fact(self, quantity: Quantity, *, unit: bool = True) -> Markup:
         """The number, linked to its receipt, its kind told by class and title."""
-        doubt = " doubted" if quantity.doubts else ""
-        return self._linked(quantity, f"fact {quantity.kind.value}{doubt}", self.value(quantity, unit=unit))
+        return self._linked(quantity, _classes(quantity), self.value(quantity, unit=unit))
 
     def bare(self, quantity: Quantity) -> Markup:
         """The number without its unit, for a table whose head tells it."""
@@ -122,7 +121,7 @@ class Voice:
         )
         start, dash, end = _DASH.split(printed, maxsplit=1) if _DASH.search(printed) else ("", "", printed)
         ends = [(first, start), (last, end)] if start else [(last, end)]
-        said = [self._linked(quantity, f"fact {quantity.kind.value}", text) for quantity, text in ends]
+        said = [self._linked(quantity, _classes(quantity), text) for quantity, text in ends]
         return Markup(html.escape(dash)).join(said)
 
     def _linked(self, quantity: Quantity, classes: str, text: str) -> Markup:
@@ -141,9 +140,11 @@ class Voice:
         kind = self.labels.get("kind", quantity.kind.value)
         if quantity.value is None:
             return f"{kind}{self.colon}{self.absent(quantity.absences)}"
+        if quantity.doubts:
+            kind = f"{kind}{self.comma}{self.labels.get('verdict', 'suspect')}"
         if isinstance(quantity.origin, Operation):
             return f"{kind}{self.colon}{Markup(self.formula(quantity, values=True)).striptags()}"
-        return kind
+        return "; ".join([kind, *(self.labels.get("rule", rule) for rule in quantity.doubts)])
 
     def absent(self, absences: tuple[Absence, ...]) -> str:
         """Why something is missing, in words."""
@@ -321,6 +322,11 @@ def operands_alike(origin: Operation) -> bool:
     """Whether the operands are facts of the same name in different groups."""
     names = {operand.name for operand in origin.operands}
     return all(names) and len({name.rpartition(".")[2] for name in names}) < len(names)
+
+
+def _classes(quantity: Quantity) -> str:
+    """Classes that tell a fact's kind, and whether a sample underneath is suspect."""
+    return f"fact {quantity.kind.value}{' doubted' if quantity.doubts else ''}"
 
 
 def _leaves(origin: Origin) -> Iterator[Quantity]:

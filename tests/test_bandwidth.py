@@ -4,7 +4,7 @@ import dataclasses
 
 import msgspec
 import pytest
-from tiny import failures, session  # noqa: F401  # a fixture
+from tiny import Watched, failures, session  # noqa: F401  # a fixture
 
 from measure import bandwidth, device, timing
 from measure.results import key
@@ -82,3 +82,9 @@ def test_what_was_measured_is_not_measured_again(small, monkeypatch):
     monkeypatch.setattr(timing, "repeat", lambda *_, **__: pytest.fail("measured again"))
     bandwidth.measure(small)
     assert len(bandwidth.plan(small)) == sum(small.load(item) is not None for item in bandwidth.plan(small))
+
+
+def test_every_figure_tells_the_clock_before_and_after(small, monkeypatch):
+    monkeypatch.setattr(bandwidth, "Watch", Watched)
+    bandwidth.measure(small)
+    assert {small.load(item).config["clock"] for item in bandwidth.plan(small)} == {"begin end"}

@@ -345,6 +345,23 @@ def test_check_tells_rejected_samples_first(call):
     assert last == "results.json: 1 rejected, 0 suspect, 4 accepted"
 
 
+def test_check_tells_every_fault_and_what_an_accepted_sample_was_checked_for(call):
+    told = {
+        "datasheet/bandwidth": Report("GB/s", 100.0, "a vendor"),
+        "bandwidth/copy": Report("GB/s", 300.0, "an article", config={"buffer_bytes": 1, "device": "cuda"}),
+        "bandwidth/sum": Report("GB/s", 90.0, "an article", config={"device": "cpu"}),
+        "asr/nemotron-0.6b-bf16/cer": Report("%", 4.0, "an article", config={"empty_outputs": 0}),
+    }
+    put(Run("source-b", "reported", Machine("a machine", "cpu", cache_bytes=2**20), "2026-10-06", told))
+    _, out, _ = call("check")
+    first = out.splitlines()[0]
+    assert "buffer in cache: 9.537e-07 MiB, 9.54e-07 times 1 MiB. Measure with a buffer" in first
+    assert "other device. Record it in a run of the machine" in first
+    assert "above datasheet: 300 GB/s, 3 times 100 GB/s of the datasheet. Check that" in first
+    assert "90 GB/s  not above datasheet: 90 GB/s, 0.9 times 100 GB/s of the datasheet" in out
+    assert "4 %  not outputs missing" in out
+
+
 def test_doctor_names_what_to_install(call, monkeypatch):
     monkeypatch.setattr(machine, "cuda", lambda: None)
     code, out, _ = call("doctor")

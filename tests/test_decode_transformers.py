@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 import torch
-from tiny import TINY, failures, session, tiny  # noqa: F401  # fixtures
+from tiny import TINY, Watched, failures, session, tiny  # noqa: F401  # fixtures
 from transformers import Qwen3ForCausalLM
 
 from measure import decode_transformers, device, timing, weights
@@ -196,3 +196,12 @@ def test_every_device_has_a_plan(session, where, quick):  # noqa: F811
     planned = [str(item) for item in decode_transformers.plan(there)]
     assert len(planned) == len(set(planned)) >= 8
     assert decode_transformers.seconds(there) > 0
+
+
+def test_every_figure_tells_the_clock_before_and_after(small, monkeypatch):
+    monkeypatch.setattr(decode_transformers, "Watch", Watched)
+    decode_transformers.measure(small)
+    assert {
+        small.load(item).config["clock"]
+        for item in [item for item in decode_transformers.plan(small) if "rate" in item.quantity]
+    } == {"begin end"}

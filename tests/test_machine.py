@@ -257,13 +257,13 @@ class Driver:
 
 
 def test_the_driver_is_asked(monkeypatch):
-    monkeypatch.setattr(machine, "_library", lambda *_: Driver())
+    monkeypatch.setattr(machine, "library", lambda *_: Driver())
     assert machine.cuda() == Accelerator("Some Card", 2, 80 * 10**9, 40 * 2**20, "570.86.15")
 
 
 @pytest.mark.parametrize("failing", ["cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName"])
 def test_a_driver_that_fails_is_no_card(monkeypatch, failing):
-    monkeypatch.setattr(machine, "_library", lambda *_: Driver(failing))
+    monkeypatch.setattr(machine, "library", lambda *_: Driver(failing))
     assert machine.cuda() is None
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 import torch
-from tiny import failures, session  # noqa: F401  # a fixture
+from tiny import Watched, failures, session  # noqa: F401  # a fixture
 
 from measure import device, matmul, timing
 from measure.results import key
@@ -89,3 +89,9 @@ def test_fp8_is_unsupported_without_a_card(small, monkeypatch):
     monkeypatch.setattr(matmul, "sizes", lambda name, _: (64,))
     matmul.measure(small)
     assert {reason for reason, _ in failures(small).values()} == {"unsupported"}
+
+
+def test_every_figure_tells_the_clock_before_and_after(small, monkeypatch):
+    monkeypatch.setattr(matmul, "Watch", Watched)
+    matmul.measure(small)
+    assert {small.load(item).config["clock"] for item in matmul.plan(small)} == {"begin end"}

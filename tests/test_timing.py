@@ -5,6 +5,7 @@ import sys
 import time
 
 import pytest
+from tiny import Watched
 
 from measure import timing
 
@@ -27,9 +28,23 @@ def test_a_repeat_leaves_out_warm_ups_and_what_runs_before():
         warmups=2,
         before=lambda: (calls.append("before"), time.sleep(0.05)),
     )
-    assert calls == ["work"] * 2 + ["before", "work"] * 4
+    assert calls == ["before", "work"] * 6
     assert len(seconds) == 4
     assert max(seconds) < 0.05
+
+
+def test_a_watch_is_asked_before_the_last_warm_up_and_after_the_last_repeat():
+    watch = Watched("cpu")
+    timing.repeat(lambda: watch.asked.append("work"), "cpu", count=3, budget_s=60, warmups=2, watch=watch)
+    assert watch.asked == ["work", "begin", "work", "work", "work", "work", "end"]
+
+
+def test_warm_ups_take_the_same_way_as_what_is_timed(monkeypatch):
+    """What the clock itself does for the first time is not to be in the first repeat."""
+    clocked = []
+    monkeypatch.setattr(timing, "device_seconds", lambda work, device: clocked.append(device) or 1.0)
+    assert timing.repeat(lambda: None, "cuda", count=3, budget_s=60, warmups=2) == [1.0] * 3
+    assert clocked == ["cuda"] * 5
 
 
 @pytest.mark.parametrize("clock", [timing.wall_seconds, timing.device_seconds])
@@ -40,11 +55,6 @@ def test_a_clock_counts_all_of_the_work(clock):
 def test_a_cold_cache_is_overwritten_whole():
     assert timing.cold_cache("cpu", 2**20)().nbytes == 2 * 2**20
     assert timing.cold_cache("cpu", 0)().nbytes >= timing.UNKNOWN_CACHE_BYTES
-
-
-def test_drift_compares_the_ends_and_not_the_middle():
-    assert timing.drift([100, 100, 500, 500, 90, 90]) == pytest.approx(-0.1)
-    assert timing.drift([7.0]) == 0
 
 
 def test_a_deadline_is_shared_among_what_is_left():

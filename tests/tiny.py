@@ -41,3 +41,20 @@ def failures(session):
 
     (run,) = results.load(session.results).runs
     return {key: (failure.reason, failure.detail) for key, failure in run.failures.items()}
+
+
+class Watched:
+    """A stand-in for the watch of a card's clock, which tells when it was asked."""
+
+    def __init__(self, _device):
+        self.asked = []
+
+    def begin(self):
+        self.asked.append("begin")
+
+    def end(self):
+        self.asked.append("end")
+
+    @property
+    def config(self):
+        return {"clock": " ".join(self.asked)}

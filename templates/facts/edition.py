@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from measure.limits import STATUSES, Verdict
 from measure.results import Results, Run
 from templates import config
 from templates.config import Told
@@ -16,7 +17,7 @@ from templates.facts.samples import Samples
 from templates.facts.synthesis import Magpie, SynthesisPair, VoxCPM
 from templates.facts.table import Evidence, Thresholds
 from templates.facts.turn import Turn
-from templates.quantity import Quantity, best, least
+from templates.quantity import Quantity, Sampled, best, least
 
 DEFAULT_MODEL = ("decode_transformers", "qwen3-0.6b-bf16")
 """The model that stands, unmeasured, where a run holds none."""
@@ -172,6 +173,19 @@ class Edition:
         for model in self.prefilled:
             for tokens in self.prompt_lengths:
                 model.prompt(tokens)
+
+    def verdict(self, sampled: Sampled) -> Verdict | None:
+        """The verdict on a sample of the edition's runs; None where there is no such sample."""
+        return self.samples(sampled.run).verdicts.get(sampled.key)
+
+    def faulty(self) -> Iterator[tuple[Sampled, Verdict]]:
+        """The samples of the edition's runs that were found fault with, worst first."""
+        judged = [
+            (Sampled(run_id, text), verdict)
+            for run_id, s in self._samples.items()
+            for text, verdict in s.verdicts.items()
+        ]
+        yield from sorted((each for each in judged if each[1].faults), key=lambda each: STATUSES.index(each[1].status))
 
     @property
     def runs(self) -> list[Run]:

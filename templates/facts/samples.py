@@ -33,7 +33,8 @@ class Samples:
         if (status == "rejected") is not rejected:
             return missing(spelled, Sampled(self.run_id, text), "rejected" if not rejected else "not_rejected", text)
         try:
-            return self._quantity(text, sample, (verdict.rule,) if verdict and status == "suspect" else ()).to(spelled)
+            doubts = tuple(fault.rule for fault in verdict.faults) if verdict and status == "suspect" else ()
+            return self._quantity(text, sample, doubts).to(spelled)
         except DimensionalityError:
             what = f"run {self.run_id!r}: {text}: unit {sample.unit!r} does not fit, {spelled} is asked for"
             raise ResultsError(f"{what}. Correct the unit.") from None

@@ -1,0 +1,218 @@
+"""What a rule is given, a sample with its run, and what it gives back, a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+from measure.limits.entries import ENTRIES
+from measure.results import LARGEST, SMALLEST, AnySample, Key, Run, parse_key
+
+T = TypeVar("T")
+
+Status = Literal["accepted", "suspect", "rejected"]
+STATUSES: tuple[Status, ...] = ("rejected", "suspect", "accepted")
+"""Worst first."""
+
+BYTES = {"GB": 1e9, "GiB": 2.0**30, "MiB": 2.0**20, "B": 1.0}
+
+SLOWER = {"GB/s": -1, "TFLOPS": -1, "tok/s": -1, "step/s": -1, "s": 1, "ms": 1}
+"""Units that tell how fast something is: whether the larger number is the slower one (1) or the faster one (-1)."""
+
+SECONDS = {"s": 1.0, "ms": 1e-3}
+
+NARROW_TYPES = ("fp8", "int8", "q8", "q4", "fp4", "int4", "nvfp4", "mxfp4")
+"""Beginnings of the names of precisions below 16 bits."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A rule's finding. An accepted sample bears the ceiling it came closest to, or no rule if none applies."""
+
+    status: Status
+    rule: str = ""
+    limit: float | None = None
+    factor: float | None = None
+    """`value` over `limit`."""
+    unit: str = ""
+    """Of value and limit."""
+    value: float | None = None
+    """What the sample implies."""
+    basis: tuple[str, ...] = ()
+    """Keys of the samples that the limit and the value were computed from."""
+    also: tuple[Verdict, ...] = ()
+    """What else was found fault with, worst first."""
+    checked: tuple[str, ...] = ()
+    """Rules that applied."""
+
+    @property
+    def faults(self) -> tuple[Verdict, ...]:
+        """Everything that was found fault with, worst first."""
+        return () if self.status == "accepted" else (self, *self.also)
+
+    @property
+    def from_datasheet(self) -> bool:
+        """Whether the limit is a datasheet's, since the machine's own was not measured."""
+        return any(text.startswith("datasheet/") for text in self.basis)
+
+
+class Models(Protocol):
+    """What rules ask about a model; `measure.models` has it. Each raises ValueError for an unknown subject."""
+
+    def kv_bytes(self, text: str, length: int) -> float:
+        """Bytes of cache that a step reads for one request of `length` tokens."""
+
+    def weight_bytes(self, text: str) -> float:
+        """Bytes of all weights if every matrix were stored in the precision."""
+
+
+class Ceiling(NamedTuple):
+    """The best of some samples that measure a limit: its key and value for one card, and what is known of them all."""
+
+    key: str
+    value: float
+    alone: bool
+    """Whether there is no other sample."""
+    narrow: bool
+    """Whether one of them was measured with numbers below 16 bits."""
+
+
+class Member(NamedTuple):
+    """A sample of a family, and the number that tells it from the others."""
+
+    number: float
+    text: str
+    sample: AnySample
+
+
+Family = tuple[str, str, str, tuple[tuple[str, str], ...]]
+"""Measurement, subject, quantity and the parameters that all members share."""
+
+
+@dataclass(frozen=True)
+class Sound:
+    """The samples of a run that may serve as limits: those not rejected so far."""
+
+    samples: Mapping[str, AnySample]
+    _found: dict[Hashable, object] = field(default_factory=dict)
+    """What was looked up before: every sample of a run asks for the same few."""
+
+    def once(self, name: Hashable, find: Callable[[], T]) -> T:
+        """What `find` gives, found once for each name."""
+        if name not in self._found:
+            self._found[name] = find()
+        return self._found[name]  # type: ignore[return-value]  # what find() gave
+
+    def best(self, measurement: str, *quantities: str, dtype: str = "") -> Ceiling | None:
+        """The best of these quantities (of one type, if it is given), or None if there are none."""
+        asked = ("best", measurement, quantities, dtype)
+        return self.once(asked, lambda: self._look_up(measurement, quantities, dtype))
+
+    @property
+    def bandwidth(self) -> Ceiling | None:
+        """The memory bandwidth: the best kernel's, else the datasheet's. GB/s of one card."""
+        return self.best("bandwidth", *KERNELS) or self.best("datasheet", "bandwidth")
+
+    @property
+    def compute(self) -> Ceiling | None:
+        """The arithmetic: the best matrix product's, else the datasheet's. TFLOPS of one card."""
+        return self.best("matmul", "throughput") or self.best("datasheet", "throughput")
+
+    def family(self, key: Key, parameter: str) -> list[Member]:
+        """Samples whose keys differ from `key` in the number of one parameter alone, that number ascending."""
+        families = self.once(("families", parameter), lambda: self._families(parameter))
+        return families.get(_family(key, parameter), [])
+
+    def _families(self, parameter: str) -> dict[Family, list[Member]]:
+        found: dict[Family, list[Member]] = {}
+        for text, sample in self.samples.items():
+            key = parse_key(text)
+            told = number(dict(key.parameters).get(parameter))
+            if told is not None:
+                found.setdefault(_family(key, parameter), []).append(Member(told, text, sample))
+        return {family: sorted(members, key=lambda member: member.number) for family, members in found.items()}
+
+    def _look_up(self, measurement: str, quantities: tuple[str, ...], dtype: str) -> Ceiling | None:
+        keys = [text for text in self.samples if _is(parse_key(text), measurement, quantities, dtype)]
+        if not keys:
+            return None
+        values = {text: self.samples[text].median / cards(self.samples[text]) for text in keys}
+        first = max(keys, key=lambda text: values[text])
+        narrow = any(is_narrow(dict(parse_key(text).parameters).get("dtype", "")) for text in keys)
+        return Ceiling(first, values[first], len(keys) == 1, narrow)
+
+
+KERNELS = ("sum", "copy", "triad")
+"""Quantities of `bandwidth` that measure the limit."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sample with all that rules may look at."""
+
+    key: Key
+    sample: AnySample
+    run: Run
+    sound: Sound
+    models: Models | None = None
+
+    def entry(self, name: str) -> object:
+        """An entry of ENTRIES from the key, else from the configuration; None if it is not there."""
+        if name not in ENTRIES:
+            raise KeyError(f"{name} is not among the entries of measure/limits/entries.py")
+        return dict(self.key.parameters).get(name, self.sample.config.get(name))
+
+    def number(self, name: str) -> float | None:
+        """An entry that is a number."""
+        return number(self.entry(name))
+
+    def text(self, name: str) -> str | None:
+        """An entry that is text."""
+        found = self.entry(name)
+        return found if isinstance(found, str) else None
+
+    @property
+    def cards(self) -> float:
+        """Accelerators that worked on the sample together."""
+        return cards(self.sample)
+
+    def beside(self, quantity: str) -> tuple[str, AnySample] | None:
+        """A sound sample of the same measurement and subject, and its key."""
+        text = str(Key(self.key.measurement, self.key.subject, quantity))
+        sample = self.sound.samples.get(text)
+        return (text, sample) if sample is not None else None
+
+
+Judge = Callable[[Case], Verdict | None]
+"""None: the rule does not apply."""
+
+
+def cards(sample: AnySample) -> float:
+    """Accelerators that a sample's configuration tells of; one if it tells of none."""
+    told = number(sample.config.get("cards"))
+    return told if told is not None and told >= 1 else 1.0
+
+
+def number(value: object) -> float | None:
+    """A number, or the text of one; None for what is neither, or outside what a machine can have."""
+    try:
+        found = None if isinstance(value, bool) or value is None else float(str(value))
+    except ValueError:
+        return None
+    return found if found is not None and (found == 0 or SMALLEST <= abs(found) <= LARGEST) else None
+
+
+def is_narrow(dtype: str) -> bool:
+    """Whether a type has fewer than 16 bits."""
+    return dtype.startswith(NARROW_TYPES)
+
+
+def _is(key: Key, measurement: str, quantities: tuple[str, ...], dtype: str) -> bool:
+    fits = not dtype or dict(key.parameters).get("dtype", dtype) == dtype
+    return fits and key.measurement == measurement and key.quantity in quantities
+
+
+def _family(key: Key, parameter: str) -> Family:
+    shared = tuple(pair for pair in key.parameters if pair[0] != parameter)
+    return key.measurement, key.subject, key.quantity, shared

@@ -1,0 +1,174 @@
+"""Rules of the roofline: no sample moves or computes more than its machine can, and none should do far less.
+
+Limits are what the run itself measured, else a datasheet's figure, for as many cards as the sample used.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from measure.limits import thresholds
+from measure.limits.case import BYTES, KERNELS, SECONDS, Case, Ceiling, Status, Verdict, is_narrow
+
+
+class Pace(NamedTuple):
+    """How fast a sample says a model ran; None for what it does not tell."""
+
+    tokens_per_s: float | None
+    passes_per_s: float | None
+    """Each pass reads all weights: a step of decoding, or a prompt."""
+    at_once: float = 0.0
+    """Requests whose keys and values a pass reads."""
+
+
+def buffer_in_cache(case: Case) -> Verdict | None:
+    """A bandwidth measured on a buffer that fits the last-level cache is the cache's, not the memory's."""
+    buffer, cache = case.number("buffer_bytes"), case.run.machine.cache_bytes
+    if case.key.measurement != "bandwidth" or buffer is None or not cache:
+        return None
+    factor = buffer / cache
+    status: Status = "rejected" if factor <= 1 else "suspect" if factor < thresholds.CACHE_FACTOR else "accepted"
+    return Verdict(status, "", cache / BYTES["MiB"], factor, "MiB", buffer / BYTES["MiB"])
+
+
+def other_device(case: Case) -> Verdict | None:
+    """A sample belongs to its run's machine: another device's limits say nothing of it, nor it of theirs."""
+    machine, device, name = case.run.machine, case.text("device"), case.text("device_name")
+    if device is None and name is None and case.entry("cards") is None:
+        return None
+    foreign = device is not None and device != machine.device
+    foreign |= name is not None and name not in machine.name
+    if foreign:
+        return Verdict("rejected")
+    if machine.accelerators and case.cards > machine.accelerators:
+        return Verdict("rejected", "", machine.accelerators, case.cards / machine.accelerators, "", case.cards)
+    return Verdict("accepted")
+
+
+def above_datasheet(case: Case) -> Verdict | None:
+    """No kernel and no product is faster than the datasheet of the device that ran it."""
+    dtype = dict(case.key.parameters).get("dtype", "")
+    if case.key.measurement == "bandwidth" and case.key.quantity in KERNELS:
+        return _against(case, case.sample.median, case.sound.best("datasheet", "bandwidth"), "GB/s")
+    if case.key.measurement == "matmul" and case.key.quantity == "throughput":
+        return _against(case, case.sample.median, case.sound.best("datasheet", "throughput", dtype=dtype), "TFLOPS")
+    return None
+
+
+def above_bandwidth(case: Case) -> Verdict | None:
+    """Each pass reads all weights once, and a step of decoding each request's keys and values besides."""
+    moved = _moved(case)
+    return moved and _against(case, moved.value, case.sound.bandwidth, "GB/s", (moved.key,), moved.kept)
+
+
+def above_compute(case: Case) -> Verdict | None:
+    """Each token, read or produced, multiplies and adds once for each parameter outside the embedding, at least."""
+    ceiling, computed = case.sound.compute, _computed(case)
+    if ceiling is None or computed is None:
+        return None
+    # Numbers below 16 bits may have been multiplied faster than any product that was measured.
+    narrower = is_narrow(case.key.subject.rpartition("-")[2]) and not ceiling.narrow
+    more = thresholds.NARROW if narrower else 1.0
+    return _against(case, computed.value, ceiling, "TFLOPS", (computed.key,), more)
+
+
+def far_below(case: Case) -> Verdict | None:
+    """A pass that takes long and still uses little of the card did not run where it was said to."""
+    if case.run.machine.device == "cpu":
+        return None
+    share = above_datasheet(case) if case.key.measurement == "bandwidth" else _best_share(case)
+    if share is None or share.factor is None:
+        return None
+    status: Status = "suspect" if share.factor < thresholds.FAR_BELOW and _is_slow(case) else "accepted"
+    return Verdict(status, "", share.limit, share.factor, share.unit, share.value, share.basis)
+
+
+def _best_share(case: Case) -> Verdict | None:
+    """The larger of the shares of bandwidth and arithmetic. None for a prompt, which computes, without the latter."""
+    compute = above_compute(case)
+    shares = [share for share in (compute, above_bandwidth(case)) if share is not None]
+    if not shares or (compute is None and case.key.quantity != "rate"):
+        return None
+    return max(shares, key=lambda share: share.factor or 0.0)
+
+
+def _is_slow(case: Case) -> bool:
+    """Whether the work takes longer than a host needs to launch it; a kernel of bandwidth counts as such."""
+    if case.key.measurement == "bandwidth":
+        return True
+    pace = _pace(case)
+    return pace is not None and pace.passes_per_s is not None and pace.passes_per_s < 1 / thresholds.HOST_S
+
+
+class Implied(NamedTuple):
+    """What a sample implies in GB/s or TFLOPS, and the sample beside it that this rests on."""
+
+    value: float
+    key: str
+    kept: float = 1.0
+    """How far it may exceed the limit because a cache keeps part of the weights from pass to pass."""
+
+
+def _moved(case: Case) -> Implied | None:
+    """GB/s that the passes read."""
+    weights, pace = case.beside("loaded_weights"), _pace(case)
+    if weights is None or pace is None or pace.passes_per_s is None:
+        return None
+    weight_bytes, cache_bytes = weights[1].median * BYTES[weights[1].unit], case.run.machine.cache_bytes * case.cards
+    kept = weight_bytes / (weight_bytes - cache_bytes) if cache_bytes < weight_bytes else float("inf")
+    read = weight_bytes + pace.at_once * _cache_read(case)
+    return Implied(pace.passes_per_s * read / 1e9, weights[0], kept)
+
+
+def _computed(case: Case) -> Implied | None:
+    """TFLOPS that the tokens take."""
+    parameters, pace = case.beside("parameters_without_embeddings"), _pace(case)
+    if parameters is None or pace is None or pace.tokens_per_s is None:
+        return None
+    return Implied(2 * parameters[1].median * pace.tokens_per_s / 1e12, parameters[0])
+
+
+def _pace(case: Case) -> Pace | None:
+    """Tokens and passes a second, from the quantities that tell them."""
+    quantity, median = case.key.quantity, case.sample.median
+    if quantity == "rate":
+        return _decoding(case, median)
+    tokens = case.number("tokens") or case.number("prompt_tokens")
+    if quantity == "prefill_rate":
+        return Pace(median, median / tokens if tokens else None)
+    if quantity in ("prefill_time", "first_token") and case.sample.unit in SECONDS:
+        per_s = 1 / (median * SECONDS[case.sample.unit])
+        return Pace(tokens * per_s if tokens else None, per_s)
+    return None
+
+
+def _decoding(case: Case, rate: float) -> Pace:
+    requests, slots = case.number("requests"), case.number("slots")
+    at_once = min(requests or 0.0, slots or requests or 0.0)
+    per_step = at_once * (case.number("tokens_per_step") or 1.0)
+    return Pace(rate, rate / per_step if per_step > 0 else None, at_once)
+
+
+def _cache_read(case: Case) -> float:
+    """Bytes of keys and values a step reads for one request, half-way through its output; 0 where that is not known."""
+    prompt, short, long = (case.number(n) for n in ("prompt_tokens", "output_tokens_short", "output_tokens_long"))
+    long = long if long is not None else case.number("output_tokens")
+    if case.models is None or prompt is None or long is None:
+        return 0.0
+    try:
+        return case.models.kv_bytes(case.key.subject, int(max(prompt + ((short or 0) + long) / 2, 0)))
+    except (KeyError, ValueError):
+        return 0.0
+
+
+def _against(
+    case: Case, value: float, ceiling: Ceiling | None, unit: str, basis: tuple[str, ...] = (), more: float = 1.0
+) -> Verdict | None:
+    """A value against a ceiling for as many cards as the sample used. `more`: how far it may exceed it besides."""
+    if ceiling is None:
+        return None
+    limit = ceiling.value * case.cards
+    factor = value / limit
+    allowed = (thresholds.ONE_KERNEL if ceiling.alone else thresholds.TOLERANCE) * more
+    status: Status = "accepted" if factor <= thresholds.TOLERANCE else "suspect" if factor <= allowed else "rejected"
+    return Verdict(status, "", limit, factor, unit, value, (*basis, ceiling.key))
