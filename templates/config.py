@@ -42,6 +42,11 @@ class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     article: datetime.date | None = None
     optional: bool = False
 
+    @property
+    def runs(self) -> set[str]:
+        """Every run that it names."""
+        return {self.models, self.voxcpm, self.magpie, self.recognition, *([self.focus.run] if self.focus else [])}
+
 
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A figure with its unit. A value in quotation marks keeps the zeros at its end."""

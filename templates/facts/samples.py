@@ -105,7 +105,7 @@ class Samples:
             return "no_run"
         if wanted.measurement == "datasheet":
             return "no_datasheet"
-        failure = self.run.failures.get(str(wanted)) or self.run.failures.get(f"{wanted.measurement}/plan")
+        failure = self.run.failure(wanted)
         return failure.reason if failure else "not_published" if self.run.kind == "reported" else "not_run"
 
     def _kind(self) -> Kind:
