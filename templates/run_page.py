@@ -44,7 +44,7 @@ class RunPage:
         self.first, self.there = there
         """The edition that claims are held against, and its claims."""
         self.here = here
-        self.resting = [name for name in here if rests_on(here[name], run.id)]
+        self.resting = [name for name in here if rests_on(here[name], run)]
 
     def names(self) -> dict[str, Any]:
         """All of them."""
@@ -166,8 +166,8 @@ def standing(there: Claim, here: Claim) -> str:
     return names.get((undecided[0], undecided[1]), decided)
 
 
-def rests_on(claim: Claim, run_id: str) -> bool:
-    """Whether a test of the claim asks for something of the run, be it measured or missing."""
+def rests_on(claim: Claim, run: Run) -> bool:
+    """Whether a test of the claim asks for a sample that the run has, or for something that the run tells of itself."""
     sides = (side for made in claim.truth.comparisons for side in (made.left, made.right))
     open_ends, seen = list(sides), set[int]()
     while open_ends:
@@ -175,17 +175,17 @@ def rests_on(claim: Claim, run_id: str) -> bool:
         if id(quantity) in seen:
             continue
         seen.add(id(quantity))
-        if _of_run(quantity, run_id):
+        if _of_run(quantity, run):
             return True
         open_ends += quantity.origin.operands if isinstance(quantity.origin, Operation) else ()
     return False
 
 
-def _of_run(quantity: Quantity, run_id: str) -> bool:
+def _of_run(quantity: Quantity, run: Run) -> bool:
     origin = quantity.origin
     if isinstance(origin, Sampled):
-        return origin.run == run_id
-    return isinstance(origin, Constant) and origin.source.partition(":")[0] == run_id
+        return origin.run == run.id and origin.key in run.samples
+    return isinstance(origin, Constant) and origin.source.partition(":")[0] == run.id
 
 
 def _code(text: str) -> Markup:
