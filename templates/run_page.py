@@ -12,7 +12,7 @@ from templates import config, formats
 from templates.changes import claim, machine, sample
 from templates.changes.claim import Turn
 from templates.changes.machine import Differences
-from templates.changes.sample import Change, Kind, Side
+from templates.changes.sample import Change, Kind, Setting, Side
 from templates.facts.edition import Edition
 from templates.html import element, joined
 from templates.quantity import Constant, Operation, Quantity, Sampled
@@ -109,7 +109,8 @@ class RunPage:
         language, ratio = self.voice.language, change.ratio
         times = "" if ratio is None else formats.quantity(ratio, "times", language, significant=3)
         kind = self.voice.labels.get("change", change.kind.value)
-        return _code(change.key), kind, self._side(change.before), self._side(change.after), Markup(times)
+        name = joined(_code(change.key), *(_setting(name, pair) for name, pair in change.settings.items()))
+        return name, kind, self._side(change.before), self._side(change.after), Markup(times)
 
     def _side(self, side: Side) -> Markup:
         value = side.spread
@@ -190,6 +191,12 @@ def _of_run(quantity: Quantity, run: Run) -> bool:
 
 def _code(text: str) -> Markup:
     return element("code", plain(text))
+
+
+def _setting(name: str, pair: tuple[Setting, Setting]) -> Markup:
+    """A setting that differs, on a line of its own."""
+    old, new = ("–" if value is None else plain(str(value)) for value in pair)
+    return joined(Markup("<br>"), element("small", _code(name), " ", old, " → ", new, translate="no"))
 
 
 def _untranslated(text: str) -> Markup:

@@ -33,7 +33,8 @@ def earlier() -> Run:
     for text in samples:
         if "prefill_rate" in text:
             values = [value * 1e-4 for value in samples[text].values]
-            samples[text] = msgspec.structs.replace(samples[text], values=values)
+            config = {**samples[text].config, "threads": "a_b|c"}
+            samples[text] = msgspec.structs.replace(samples[text], values=values, config=config)
     machine = msgspec.structs.replace(RUN.machine, driver="<b>1.0|2</b>")
     failures = {PRODUCT: Failure("out_of_memory")}
     return Run("h200-earlier", "executed", machine, "2026-01-02T00:00:00Z", samples, failures)
@@ -76,8 +77,9 @@ def test_it_tells_what_changed_since_the_run_before(rendered, language):
     counts = {"changed": len(slow), "gained": 1, "within": len(RUN.samples) - len(slow) - 1}
     for kind, number in counts.items():
         assert f"| {labels.get('change', kind)} | {number} |" in text
-    assert text.count(f"</code> | {labels.get('change', 'changed')} |") == len(slow)
+    assert text.count(f"</small> | {labels.get('change', 'changed')} |") == len(slow)
     assert f"| {labels.get('change', 'gained')} | {labels.get('reason', 'out_of_memory')} |" in text
+    assert text.count("<code>threads</code> a&#95;b&#124;c → 16</small>") == len(slow)
     assert "1.0&#124;2" in text and "<b>" not in text, "a version is text, and no markup"
     assert f'| {labels.get("claim", "focus_prefill_faster")} | <span class="claim refuted">' in text
     assert typography.lint(text, language) == []
