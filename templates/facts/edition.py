@@ -192,6 +192,12 @@ class Edition:
         return list(dict.fromkeys(f"{name} {version}" for name, version in told))
 
     @property
+    def random_weights(self) -> bool:
+        """Whether every model of the direct check was executed with random weights."""
+        samples = (sample for model in self.models for sample in model.executed)
+        return {sample.config.get("weights") for sample in samples} == {"random"}
+
+    @property
     def engines(self) -> list[str]:
         """Engines that decoded something in this edition."""
         return list(dict.fromkeys(model.engine for model in [self.focus, *self.models] if model.rate.measured))
