@@ -60,8 +60,8 @@ def text(found: Diff) -> Iterator[str]:
     labels = Labels("en")
     yield f"before: {_run(found.before)}"
     yield f"after:  {_run(found.after)}"
-    yield from (f"another {name}: {_pair(pair)}" for name, pair in found.machines.items())
-    yield from (f"another version of {name}: {_pair(pair)}" for name, pair in found.versions.items())
+    yield from (f"machine, {name}: {_pair(pair)}" for name, pair in found.machines.items())
+    yield from (f"version, {name}: {_pair(pair)}" for name, pair in found.versions.items())
     for kind in TOLD:
         if members := found.of(kind):
             yield f"\n{labels.get('change', kind.value)}: {len(members)}"
@@ -84,7 +84,7 @@ def _change(change: Change, labels: Labels) -> Iterator[str]:
     ratio = "" if change.ratio is None else f", × {formats.number(change.ratio, 'en', significant=SHORT)}"
     yield f"{change.key}: {_side(change.before, labels)} → {_side(change.after, labels)}{ratio}"
     for name, pair in change.settings.items():
-        yield f"  measured with another {name}: {_pair(pair)}"
+        yield f"  setting, {name}: {_pair(pair)}"
 
 
 def _side(side: Side, labels: Labels) -> str:
