@@ -31,8 +31,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """
     if not config.plugins["i18n"].building:  # type: ignore[attr-defined]
         render(root(config))
-    if has_here(Path(config.docs_dir)) and config.nav is not None:
-        config.nav = [*(entry for entry in config.nav if entry != HERE), HERE]
+    if config.nav is not None:
+        written = [entry for entry in config.nav if not (isinstance(entry, dict) and entry.keys() & ADDED)]
+        config.nav = [*written, *rendered(Path(config.docs_dir))]
     return config
 
 
@@ -48,10 +49,16 @@ def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[
 HERE = {"edition-here": [{"article": "here/index.md"}, {"receipts": "here/receipts.md"}]}
 """Navigation of the reader's own edition, which is never committed and so not in mkdocs.yml."""
 
+ADDED = {"runs", "edition-here"}
+"""What the navigation of mkdocs.yml gets besides: which pages there are follows from results.json."""
 
-def has_here(docs: Path) -> bool:
-    """Whether the reader's own edition was rendered."""
-    return any(docs.glob("*/here/index.md"))
+
+def rendered(docs: Path) -> list[dict[str, list[dict[str, str]]]]:
+    """Navigation of the pages of runs, by their ids, and of the reader's own edition, where they were rendered."""
+    ids = sorted({page.parent.name for page in docs.glob("*/runs/*/index.md")})
+    runs = {"runs": [{run: f"runs/{run}/index.md"} for run in ids]}
+    here = any(docs.glob("*/here/index.md"))
+    return [*([runs] if ids else []), *([HERE] if here else [])]
 
 
 def root(config: MkDocsConfig) -> Path:

@@ -276,6 +276,10 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     samples: dict[str, AnySample] = {}
     failures: dict[str, Failure] = {}
 
+    def failure(self, wanted: Key) -> Failure | None:
+        """Why it has no sample of this key: the key's own failure, else that of planning its measurement."""
+        return self.failures.get(str(wanted)) or self.failures.get(f"{wanted.measurement}/plan")
+
 
 class Results(msgspec.Struct):
     """All runs of a file, in its order."""

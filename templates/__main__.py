@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from measure.results import Results, ResultsError, load
+from measure.results import Results, ResultsError, Run, load
 from templates import claims
+from templates.changes import machine, runs
 from templates.charts import checked
 from templates.config import ConfigError
 from templates.facts.edition import Edition, editions
@@ -74,6 +75,42 @@ def facts(
         print(f"{name}: {fact['text']}")
     for name, claim in described["claims"].items():
         print(f"claim {name}: {claim['outcome']}")
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(metavar="A", help="The run before.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="The run after.")],
+    results: ResultsFile = ROOT / "results.json",
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Another results file, in which A is; an older one, say.")
+    ] = None,
+    across: Annotated[bool, typer.Option("--across-machines", help="Compare runs of different machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, samples within the spread too.")] = False,
+) -> None:
+    """Print what changed from run A to run B beyond the spread, and which claims of the article turn."""
+    data = load(results)
+    old, new = _run(load(source) if source else data, before, source or results), _run(data, after, results)
+    unlike = machine.unlike(old, new)
+    if unlike and not across:
+        name, (here, there) = next(iter(unlike.items()))
+        differ = f"run {old.id!r} and run {new.id!r} are of different machines: {name} {here!r} against {there!r}"
+        if name == "kind":
+            differ = f"run {old.id!r} and run {new.id!r} cannot be known to be of one machine: one is only reported"
+        raise Refused(f"{differ}. Compare them all the same with --across-machines.")
+    found = runs.diff(data, old, new)
+    if as_json:
+        print(json.dumps(runs.described(found), indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        print("\n".join(runs.text(found)))
+
+
+def _run(results: Results, run_id: str, file: Path) -> Run:
+    run = results.run(run_id)
+    if run is None:
+        known = ", ".join(run.id for run in results.runs) or "none"
+        raise Refused(f"{file.name}: no run {run_id!r}; there are {known}. Choose one of them.")
+    return run
 
 
 def _described(edition: Edition) -> dict[str, Any]:

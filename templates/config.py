@@ -42,6 +42,11 @@ class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     focus: Focus | None = None
     optional: bool = False
 
+    @property
+    def runs(self) -> set[str]:
+        """Every run that it names."""
+        return {self.models, self.voxcpm, self.magpie, self.recognition, *([self.focus.run] if self.focus else [])}
+
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The article that the site retells. `address` is empty where none is known."""

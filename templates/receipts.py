@@ -207,6 +207,9 @@ class Receipts:
             _row(self.text("receipt", "date"), self.voice.date(run.started)),
             _row(self.text("receipt", "configuration"), plain(", ".join(part for part in told if part))),
         ]
+        if run.kind == "executed":
+            page = element("a", self.text("run", "changed_page"), href=f"../../runs/{run.id}/")
+            rows.append(_row(self.text("receipt", "changed"), page))
         return element(
             "section", element("h4", run.id), element("dl", Markup("".join(rows))), class_="receipt", id=f"run.{run.id}"
         )

@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from measure import limits
-from measure.results import Results, ResultsError
+from measure.results import Results, ResultsError, Run
 from templates import charts, claims, config
 from templates.config import ConfigError
 from templates.environment import environment
@@ -22,6 +22,7 @@ from templates.html import element
 from templates.labels import LANGUAGES
 from templates.quantity import Operation
 from templates.receipts import Receipts
+from templates.run_page import RunPage
 from templates.truth import Claim, Outcome
 from templates.voice import Voice
 
@@ -76,20 +77,24 @@ def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told
 def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str, str]:
     """Every rendered file by its path below docs/. Raises RenderError for a template that is wrong."""
     told = tell(results, force)
+    executed = _executed(told)
     files: dict[str, str] = {}
     for language in LANGUAGES:
-        files |= {f"{language}/{name}.md": text for name, text in _around(told, language).items()}
-        for edition in told:
-            files |= _edition(edition, language, first=edition is told[0])
+        around, said = _around(told, language)
+        files |= {f"{language}/{name}.md": text for name, text in around.items()}
+        for each in told:
+            files |= _edition(each, told[0], executed[each.edition.id], language, said if each is told[0] else set())
     return files
 
 
-def _edition(told: Told, language: str, first: bool) -> dict[str, str]:
+def _edition(told: Told, first: Told, runs: list[Run], language: str, said: set[str]) -> dict[str, str]:
+    """An edition's article, the pages of its runs, its receipts and charts; `said` is printed elsewhere besides."""
     name = told.edition.id
     voice = Voice(language)
-    text = article(told, voice, searchable=first)
-    needed = told.needed(voice.said)
-    files = {
+    text = article(told, voice, searchable=told is first)
+    of_runs, said_of_runs = _runs(runs, told, first, voice)
+    needed = told.needed(voice.said | said | said_of_runs)
+    files = of_runs | {
         f"{language}/{name}/index.md": text,
         f"{language}/{name}/receipts.md": Receipts(told.edition, told.claims, voice, needed).page(),
     }
@@ -97,6 +102,28 @@ def _edition(told: Told, language: str, first: bool) -> dict[str, str]:
         figure = charts.translated(chart.figure, voice)
         files[f"assets/charts/{name}/{chart_name}.{language}.json"] = _json(figure)
     return files
+
+
+def _executed(told: list[Told]) -> dict[str, list[Run]]:
+    """The executed runs by edition, each under the first edition that it tells."""
+    found: dict[str, list[Run]] = {}
+    seen: set[str] = set()
+    for each in told:
+        runs = [run for run in each.edition.runs if run.kind == "executed" and run.id not in seen]
+        found[each.edition.id] = runs
+        seen |= {run.id for run in runs}
+    return found
+
+
+def _runs(runs: list[Run], told: Told, first: Told, voice: Voice) -> tuple[dict[str, str], set[str]]:
+    """The pages of an edition's executed runs, and the names of the facts that they print."""
+    there = voice.on(f"../../{told.edition.id}/receipts/")
+    files = {}
+    for run in runs:
+        page = RunPage(run, told.edition, told.claims, (first.edition.id, first.claims), there)
+        text = Page(told, there).render(f"run/{there.language}.md.j2", **page.names())
+        files[f"{there.language}/runs/{run.id}/index.md"] = text
+    return files, there.said
 
 
 def article(told: Told, voice: Voice, *, searchable: bool = True) -> str:
@@ -108,16 +135,21 @@ def article(told: Told, voice: Voice, *, searchable: bool = True) -> str:
     return head + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
 
 
-def _around(told: list[Told], language: str) -> dict[str, str]:
-    """The pages around the article: what this is and where each edition is, the method, one's own machine."""
+def _around(told: list[Told], language: str) -> tuple[dict[str, str], set[str]]:
+    """The pages around the article: what this is and where each edition is, the method, one's own machine.
+
+    And the names of the facts that they print, whose receipts are the first edition's.
+    """
     published = [each.edition for each in told if each.edition.id != "here"]
     # Pages beside the start page are served from a folder of their own.
     places = {"index": ("start", ""), "method": ("method", "../"), "own": ("own", "../")}
     pages = {}
+    said: set[str] = set()
     for name, (folder, up) in places.items():
         page = Page(told[0], Voice(language, receipts=f"{up}{told[0].edition.id}/receipts/"))
         pages[name] = page.render(f"{folder}/{language}.md.j2", editions=published)
-    return pages
+        said |= page.voice.said
+    return pages, said
 
 
 class Page:

@@ -3,6 +3,7 @@
 import copy
 import html
 import json
+import os
 import re
 import subprocess
 import sys
@@ -41,6 +42,19 @@ def test_committed_pages_are_what_the_data_say():
 
 def test_rendering_twice_gives_the_same():
     assert render.pages(load(RESULTS)) == render.pages(load(RESULTS))
+
+
+def test_two_processes_render_identical_bytes(tmp_path):
+    """Whatever order sets and dictionaries of text take in a process."""
+    folders = [tmp_path / seed for seed in ("1", "2")]
+    for folder in folders:
+        line = [sys.executable, "-m", "templates", "--out", str(folder)]
+        subprocess.run(
+            line, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": folder.name}, capture_output=True, check=True
+        )
+    first, second = ({p.relative_to(f): p.read_bytes() for p in f.rglob("*") if p.is_file()} for f in folders)
+    assert first.keys() == second.keys() and len(first) > len(render.pages(SHIPPED))
+    assert [path for path in first if first[path] != second[path]] == []
 
 
 def test_no_run_of_a_reader_is_committed():

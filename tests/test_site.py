@@ -258,6 +258,25 @@ def test_the_readers_own_edition_is_in_the_navigation_where_it_was_rendered(hook
     assert config.nav == ["index.md", hook.HERE]
 
 
+def test_the_pages_of_runs_are_in_the_navigation(hook, monkeypatch, tmp_path):
+    monkeypatch.setattr(hook, "render", lambda project: None)
+    for run in ("one", "another"):
+        folder = tmp_path / "docs" / "ko" / "runs" / run
+        folder.mkdir(parents=True)
+        (folder / "index.md").touch()
+    config = hook.on_config(hook.on_config(configuration(tmp_path, building=False)))
+    runs = {"runs": [{"another": "runs/another/index.md"}, {"one": "runs/one/index.md"}]}
+    assert config.nav == ["index.md", runs]
+
+
+def test_every_page_of_a_run_is_in_the_navigation_of_its_language(site):
+    runs = [page for page in pages(site) if page.name.startswith("runs/")]
+    assert {page.name for page in runs} >= {"runs/cpu/", "runs/h200-pytorch/"}
+    for page in runs:
+        start = next(other for other in pages(site) if (other.language, other.name) == (page.language, ""))
+        assert page.path in link_ends(start), page.path
+
+
 def test_results_that_cannot_be_used_fail_the_build_with_one_error(tmp_path):
     project = copy_project(tmp_path / "project")
     (project / "results.json").write_text('{"schema": 1, "runs": [')

@@ -1,6 +1,8 @@
 """Truth with three outcomes: thresholds over the whole spread, Kleene's logic, families that go on without a member."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from templates import units
 from templates.quantity import Constant, Kind, Quantity, missing
@@ -89,3 +91,21 @@ def test_a_family_without_members_is_undecided():
     assert every([], "models").outcome is U
     assert every([], "models").absences[0].reason == "no_member"
     assert every([unknown], "models").absences == absent.absences
+
+
+def within(interval):
+    """An interval inside another."""
+    return st.tuples(st.floats(*interval), st.floats(*interval)).map(sorted)
+
+
+intervals = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(sorted)
+pairs = st.lists(st.tuples(intervals, intervals), min_size=1, max_size=4)
+
+
+@given(pairs, st.sampled_from([above, at_least, at_most, below]), st.sampled_from([every, some]), st.data())
+def test_what_is_decided_stays_so_with_values_from_inside_the_intervals(pairs, test, family, data):
+    """So a remeasurement within the spread turns no claim around, and only tightens what could not be said."""
+    before = family([test(of(*left), of(*right)) for left, right in pairs], "models").outcome
+    again = [[data.draw(within(side)) for side in pair] for pair in pairs]
+    after = family([test(of(*left), of(*right)) for left, right in again], "models").outcome
+    assert before in (after, U)

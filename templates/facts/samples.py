@@ -107,7 +107,7 @@ class Samples:
             return "no_run"
         if wanted.measurement == "datasheet":
             return "no_datasheet"
-        failure = self.run.failures.get(str(wanted)) or self.run.failures.get(f"{wanted.measurement}/plan")
+        failure = self.run.failure(wanted)
         return failure.reason if failure else _ABSENT[self.run.kind]
 
     def _kind(self, sample: AnySample | None = None) -> Kind:

@@ -1,0 +1,1 @@
+"""What changed between two runs: samples, versions, and the claims of the article."""

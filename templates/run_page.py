@@ -1,0 +1,203 @@
+"""What the page of an executed run tells: what was measured, what changed, what the article concludes from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from measure.results import Run, parse_key
+from templates import config, formats
+from templates.changes import claim, machine, sample
+from templates.changes.claim import Turn
+from templates.changes.machine import Differences
+from templates.changes.sample import Change, Kind, Setting, Side
+from templates.facts.edition import Edition
+from templates.html import element, joined
+from templates.quantity import Constant, Operation, Quantity, Sampled
+from templates.truth import Claim, Outcome
+from templates.voice import Voice, plain
+
+FIGURES = 4
+"""Significant figures of a value in a table of changes."""
+
+GROUPS = ("turned", "decided", "open", "same", "neither")
+"""How the outcome of a claim stands to that in the first edition, in the order of the page."""
+
+
+class Row(NamedTuple):
+    """A claim with its outcome in the first edition and in the run's."""
+
+    statement: str
+    there: Markup
+    here: Markup
+
+
+class RunPage:
+    """The names that the template of a run's page uses."""
+
+    def __init__(
+        self, run: Run, edition: Edition, here: dict[str, Claim], there: tuple[str, dict[str, Claim]], voice: Voice
+    ) -> None:
+        self.run, self.edition, self.voice = run, edition, voice
+        self.first, self.there = there
+        """The edition that claims are held against, and its claims."""
+        self.here = here
+        self.resting = [name for name in here if rests_on(here[name], run)]
+
+    def names(self) -> dict[str, Any]:
+        """All of them."""
+        before = machine.earlier(self.run, self.edition.results.runs)
+        return {
+            "run": self.run,
+            "first": self.first,
+            "rows": list(self._rows()),
+            "measurements": list(self._measurements()),
+            "failures": [(_code(text), self._reason(failure.reason)) for text, failure in self.run.failures.items()],
+            "before": before,
+            **(self._compared(before) if before else {}),
+            "counts": list(self._counts()),
+            "groups": [(group, rows) for group in GROUPS if (rows := list(self._group(group)))],
+        }
+
+    # What was measured
+
+    def _rows(self) -> Iterator[tuple[str, str | Markup]]:
+        said, of = self._label, self.run.machine
+        yield said("machine"), self.voice.machine(self.run)
+        yield from ((said(name), _untranslated(getattr(of, name))) for name in ("processor",) if getattr(of, name))
+        sizes = {"memory": of.memory_bytes, "accelerator_memory": of.accelerator_memory_bytes}
+        yield from ((said(name), self._size(size)) for name, size in sizes.items() if size)
+        yield said("date"), self.voice.date(self.run.started)
+        yield said("versions"), _untranslated(", ".join(self.edition.versions_of(self.run)))
+        yield from ((said(name), _untranslated(getattr(of, name))) for name in machine.INSTALLED if getattr(of, name))
+        yield said("samples"), self.voice.number(len(self.run.samples))
+        states = [verdict.status for verdict in self.edition.samples(self.run.id).verdicts.values()]
+        numbers = {"suspect": states.count("suspect"), "rejected": states.count("rejected")}
+        numbers["failures"] = len(self.run.failures)
+        yield from ((said(name), self.voice.number(number)) for name, number in numbers.items())
+
+    def _measurements(self) -> Iterator[tuple[Markup, int, int]]:
+        """Each measurement with its samples and the repetitions of all of them."""
+        counts: dict[str, list[int]] = {}
+        for text, measured in self.run.samples.items():
+            counts.setdefault(parse_key(text).measurement, []).append(measured.count)
+        yield from ((_code(name), len(repeats), sum(repeats)) for name, repeats in counts.items())
+
+    def _size(self, size: int) -> Markup:
+        return Markup(formats.quantity(size / 2**30, "GiB", self.voice.language, significant=3))
+
+    # Against the run before it
+
+    def _compared(self, before: Run) -> dict[str, Any]:
+        changes = sample.changes(before, self.run)
+        told = config.editions()[self.edition.id]
+        earlier = claim.judged(self.edition.results, self.edition.id, told, self.run.id, before)
+        return {
+            "kinds": [(kind.value, sum(change.kind is kind for change in changes)) for kind in Kind],
+            "versions": self._differences(machine.installed(before, self.run)),
+            "changes": [self._change(change) for change in changes if change.kind is not Kind.WITHIN],
+            "turns": [self._turn(turn) for turn in claim.turns(earlier, self.here)],
+        }
+
+    def _differences(self, found: Differences) -> list[tuple[Markup, Markup, Markup]]:
+        said = _untranslated
+        return [(_code(name), said(old or "–"), said(new or "–")) for name, (old, new) in found.items()]
+
+    def _change(self, change: Change) -> tuple[Markup, str, Markup, Markup, Markup]:
+        language, ratio = self.voice.language, change.ratio
+        times = "" if ratio is None else formats.quantity(ratio, "times", language, significant=3)
+        kind = self.voice.labels.get("change", change.kind.value)
+        name = joined(_code(change.key), *(_setting(name, pair) for name, pair in change.settings.items()))
+        return name, kind, self._side(change.before), self._side(change.after), Markup(times)
+
+    def _side(self, side: Side) -> Markup:
+        value = side.spread
+        if value is None:
+            return joined(self._reason("rejected" if side.sample else side.reason or side.state))
+        said = formats.quantity(value.median, value.unit, self.voice.language, significant=FIGURES)
+        if value.low == value.high:
+            return joined(said)
+        ends = (formats.number(end, self.voice.language, significant=FIGURES) for end in (value.low, value.high))
+        return joined(said, Markup("<br>"), element("small", " … ".join(ends)))
+
+    def _turn(self, turn: Turn) -> tuple[str, Markup, Markup]:
+        outcome = turn.before.outcome.value
+        mark = element("span", self.voice.labels.get("outcome", outcome), class_=f"claim {outcome}")
+        return self._statement(turn.name), mark, self.voice.claim(turn.after)
+
+    # Claims
+
+    def _counts(self) -> Iterator[tuple[str, int]]:
+        yield self._label("claims"), len(self.here)
+        yield self._label("resting"), len(self.resting)
+        for outcome in Outcome:
+            number = sum(self.here[name].outcome is outcome for name in self.resting)
+            yield self.voice.labels.get("outcome", outcome.value), number
+
+    def _group(self, group: str) -> Iterator[Row]:
+        there = self.voice.on(f"../../{self.first}/receipts/")
+        for name in self.resting:
+            if standing(self.there[name], self.here[name]) == group:
+                yield Row(self._statement(name), there.claim(self.there[name]), self._outcome(self.here[name]))
+
+    def _outcome(self, judged: Claim) -> Markup:
+        """How a claim came out here, and why it cannot be said."""
+        mark = self.voice.claim(judged)
+        if judged.outcome is not Outcome.UNDECIDED:
+            return mark
+        return joined(mark, Markup("<br>"), element("small", self.voice.why(judged)))
+
+    def _statement(self, name: str) -> str:
+        return self.voice.labels.get("claim", name)
+
+    def _label(self, name: str) -> str:
+        return self.voice.labels.get("run", name)
+
+    def _reason(self, reason: str) -> str:
+        return self.voice.labels.get("reason", reason)
+
+
+def standing(there: Claim, here: Claim) -> str:
+    """Which of GROUPS a claim belongs to."""
+    undecided = [claim.outcome is Outcome.UNDECIDED for claim in (there, here)]
+    names = {(True, True): "neither", (True, False): "decided", (False, True): "open"}
+    decided = "same" if there.outcome is here.outcome else "turned"
+    return names.get((undecided[0], undecided[1]), decided)
+
+
+def rests_on(claim: Claim, run: Run) -> bool:
+    """Whether a test of the claim asks for a sample that the run has, or for something that the run tells of itself."""
+    sides = (side for made in claim.truth.comparisons for side in (made.left, made.right))
+    open_ends, seen = list(sides), set[int]()
+    while open_ends:
+        quantity = open_ends.pop()
+        if id(quantity) in seen:
+            continue
+        seen.add(id(quantity))
+        if _of_run(quantity, run):
+            return True
+        open_ends += quantity.origin.operands if isinstance(quantity.origin, Operation) else ()
+    return False
+
+
+def _of_run(quantity: Quantity, run: Run) -> bool:
+    origin = quantity.origin
+    if isinstance(origin, Sampled):
+        return origin.run == run.id and origin.key in run.samples
+    return isinstance(origin, Constant) and origin.source.partition(":")[0] == run.id
+
+
+def _code(text: str) -> Markup:
+    return element("code", plain(text))
+
+
+def _setting(name: str, pair: tuple[Setting, Setting]) -> Markup:
+    """A setting that differs, on a line of its own."""
+    old, new = ("–" if value is None else plain(str(value)) for value in pair)
+    return joined(Markup("<br>"), element("small", _code(name), " ", old, " → ", new, translate="no"))
+
+
+def _untranslated(text: str) -> Markup:
+    return element("span", plain(text), translate="no")
