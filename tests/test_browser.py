@@ -118,8 +118,7 @@ REST = """async width => {
     if (performance.now() > end) throw Error(`${innerWidth} px wide, ${moving.length} transitions after 5 s`);
   }
 }"""
-"""Every page needs it: the theme's language menu, invisible but not without a width, starts 12 px beyond a phone's edge
-and glides inside within 0.6 s of the first style sheet."""
+"""The theme's drawer and search glide to their places of a narrower page."""
 
 
 def test_what_is_too_wide_is_seen_at_rest(browser, address):
