@@ -21,9 +21,15 @@ OTHER = Run("source", "reported", Machine("another", "cpu"), "2026-10-06", {"ban
 NEW = "another/rate?requests=1"
 
 
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="this system tells of processes in no /proc"
+)
+
+
 # Kills
 
 
+@needs_proc
 def test_killed_at_200_random_moments_the_file_is_valid_and_holds_everything_finished(tmp_path):
     """The job or its measurement, from before its first sample on; four at a time, each with a file of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
@@ -112,6 +118,7 @@ rm filler
 # Measurements that misbehave
 
 
+@needs_proc
 def test_a_leak_is_ended_before_memory_runs_out(file, monkeypatch):  # noqa: F811
     """With a reserve that is 512 MiB away, so that the test needs no more."""
     monkeypatch.setattr(memory, "reserve_bytes", lambda: memory.available_bytes() - 2**29)
@@ -144,6 +151,7 @@ def test_a_control_group_counts_for_what_is_left(tmp_path, files, left):
     assert memory.available_bytes(tmp_path / "nothing", [tmp_path / "none"]) == float("inf")
 
 
+@needs_proc
 def test_a_measurement_is_the_first_to_go_where_memory_runs_out(file):  # noqa: F811
     process = start(file, "wild", "--set", "do=hang", "--set", "seconds=60")
     try:
@@ -167,13 +175,14 @@ def test_garbage_is_kept_short_and_is_no_message_of_ours(file, capsys):  # noqa:
     assert "garbage" in shown and not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
 
 
-@pytest.mark.parametrize("trouble", ["leave_behind", "daemon"])
+@pytest.mark.parametrize("trouble", ["leave_behind", pytest.param("daemon", marks=needs_proc)])
 def test_what_a_measurement_leaves_behind_is_ended(file, trouble):  # noqa: F811
     wild, steady = measure(file, "wild", "steady", options={"do": trouble})
     assert len(wild.measured) == 2 and len(steady.measured) == 3 and not here(file).failures
     assert ended(pids_of(file))
 
 
+@needs_proc
 def test_a_killed_parent_takes_daemons_along(file):  # noqa: F811
     process = start(file, "wild", "--set", "do=hang_with_a_daemon", "--set", "seconds=60")
     pids = pids_of(file)
@@ -187,6 +196,7 @@ def test_a_measurement_that_forks_and_measures_twice_leaves_a_whole_file(file): 
     assert here(file).samples[SECOND].values == [25.0] and len(steady.measured) == 3 and not wild.failed
 
 
+@needs_proc
 def test_other_processes_have_no_mark():
     own = processes.mark()
     environment = {**os.environ, processes.VARIABLE: own}

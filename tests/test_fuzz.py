@@ -124,7 +124,7 @@ def test_a_changed_file_is_rendered_whole_or_refused_with_nothing_written(tmp_pa
     try:
         whole = render.pages(load(file))
     except ResultsError as error:
-        assert (code, errors) == (1, f"error: {error}\n") and not out.exists()
+        assert (code, errors) == (1, f"error: {' '.join(str(error).split())}\n") and not out.exists()
     else:
         assert code == 0, errors
         assert {path: (out / path).read_text(encoding="utf-8") for path in whole} == whole

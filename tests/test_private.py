@@ -68,8 +68,8 @@ def contents(folder: Path):
 
 
 def test_what_tells_is_found():
-    private = {"ann", "/work/site", "gpu-7"}
-    for text in ("by Ann.", "at /work/site/x", "ann@gpu-7", "see /home/x", "C:\\Users\\x", "file:///x", '"/tmp/a"'):
+    private = {"ann", "/place/site", "gpu-7"}
+    for text in ("by Ann.", "at /place/site/x", "ann@gpu-7", "see /home/x", "C:\\Users\\x", "file:///x", '"/tmp/a"'):
         assert tells(text, private), text
     assert not tells("annual GPU-70 https://a.example/home/x s/home/x and/or :root {}", private)
 
