@@ -11,11 +11,12 @@ import signal
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from measure import registry, results
+from measure import processes, registry, results
 from measure.results import Machine, ResultsError
 from measure.session import Session
 
@@ -45,6 +46,7 @@ def main() -> int:
     """Carry out the order on the standard input; returns the exit code."""
     order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    _volunteer()
     try:
         return _obey(order)
     except ResultsError as error:
@@ -93,6 +95,12 @@ def _tells_of_memory(text: str) -> bool:
     return any(words in text.lower() for words in ("out of memory", "can't allocate memory", "cannot allocate memory"))
 
 
+def _volunteer() -> None:
+    """Where memory runs out all at once, let the system end this process first, and with it none that others need."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
 def _end_with_parent() -> None:
     """Wait for the input's end, then take everything that this measurement started along.
 
@@ -100,6 +108,7 @@ def _end_with_parent() -> None:
     """
     while os.read(0, 1):
         pass
+    processes.kill(os.environ.get(processes.VARIABLE, ""))
     if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
         os.killpg(os.getpgid(0), signal.SIGKILL)
     os._exit(1)

@@ -142,7 +142,7 @@ def _clean(name: str) -> str:
 
 def cores() -> int:
     """Cores this process may use: its affinity, and no more than the control group's quota."""
-    return max(1, int(min(len(_available()), _quota(_cgroup_folders()))))
+    return max(1, int(min(len(_available()), _quota(control_groups()))))
 
 
 def _quota(folders: Iterable[Path]) -> float:
@@ -161,7 +161,7 @@ def _quota_of(folder: Path) -> float:
 def memory_bytes() -> int:
     """Main memory in bytes, rounded to 64 MiB, and no more than the control group's limit; 0 if the system hides it."""
     total = int(_sysctl("hw.memsize") or 0) if platform.system() == "Darwin" else _physical_bytes()
-    limited = min([total, *_memory_limits(_cgroup_folders())])
+    limited = min([total, *_memory_limits(control_groups())])
     return round(limited / _MEMORY_GRAIN) * _MEMORY_GRAIN
 
 
@@ -177,7 +177,7 @@ def _memory_limits(folders: Iterable[Path]) -> list[int]:
     return [int(text) for text in texts if text.isdigit()]
 
 
-def _cgroup_folders(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[Path]:
+def control_groups(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[Path]:
     """Folders that may limit this process: its control group and every one above, of version 2 and of version 1."""
     folders = [root, root / "cpu", root / "memory"]
     for line in _read(own).splitlines():

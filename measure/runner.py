@@ -6,22 +6,22 @@ this process may be interrupted or killed at any moment, and the next one goes o
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
 
-import filelock
 import msgspec
 
-from measure import child, registry, results
+from measure import child, memory, processes, registry, results
 from measure import machine as machines
 from measure.registry import Measurement
 from measure.results import Failure, Key, Machine, Results, ResultsError, Run
@@ -37,6 +37,8 @@ GRACE_S = 3.0
 """How long a measurement may take to end when asked to."""
 
 TICK_S = 0.2
+GONE = "was measured, but taken out of the file again by another program"
+BUSY = "another measurement is going on. Wait until it ends: two at once would slow each other down and both be wrong."
 OUTPUT_BYTES = 8192
 """How much of the end of a measurement's output is kept, to be shown if it fails."""
 
@@ -115,7 +117,7 @@ class Interrupted(Exception):
 def run(job: Job, watcher: Watcher) -> list[Outcome]:
     """Measure what the run lacks. Raises ResultsError for a job that cannot be done, Interrupted on Ctrl-C."""
     measurements = job.measurements()
-    with _alone(job.results):
+    with results.locked(job.results, "measuring.lock", 0, BUSY):
         _begin(job)
         steps = [_step(job, measurement) for measurement in measurements]
         watcher.begin(steps)
@@ -129,25 +131,6 @@ def run(job: Job, watcher: Watcher) -> list[Outcome]:
 def _report(outcome: Outcome, watcher: Watcher) -> Outcome:
     watcher.end(outcome)
     return outcome
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Two measurements at once would slow each other down and both be wrong."""
-    results.check_place(path)
-    lock = filelock.FileLock(path.with_name(f".{path.name}.measuring.lock"), timeout=0)
-    try:
-        lock.acquire()
-    except filelock.Timeout:
-        cure = "Wait until it ends: two at once would both be wrong."
-        raise ResultsError(f"{path.name}: another measurement is going on. {cure}") from None
-    except OSError as error:
-        cure = "Choose another place with --results."
-        raise ResultsError(f"{path.name}: cannot be written beside ({error.strerror}). {cure}") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _begin(job: Job) -> None:
@@ -198,13 +181,19 @@ def set_aside(path: Path, run_id: str, names: Sequence[str] | None = None) -> Pa
         doomed = recorded(found, {maker(text) for text in found.samples} if names is None else names) if found else {}
         if found is None or (names is not None and not doomed):
             return None
-        kept = path.with_name(f".{path.name}.{run_id}-{now().replace(':', '')}.replaced")
+        kept = _unused(path.with_name(f".{path.name}.{run_id}-{now().replace(':', '')}.replaced"))
         results.save(Results([found]), kept)
         if names is None:
             data.runs.remove(found)
         for text in doomed:
             del found.samples[text]
         return kept
+
+
+def _unused(path: Path) -> Path:
+    """The path, or one like it that no file has: the same second may come again, as when the clock is set."""
+    names = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
+    return path if not path.exists() else next(other for other in names if not other.exists())
 
 
 def _check_options(options: Mapping[str, str], measurements: Sequence[Measurement]) -> None:
@@ -255,23 +244,27 @@ def _budget() -> str:
 
 def _clear_failures(step: Step) -> None:
     """Failures are tried again: what stands there afterwards is of this attempt."""
-    with results.edit(step.session.results) as data:
+
+    def clear(data: Results) -> None:
         found = data.run(step.session.run_id)
         if found is not None:
             kept = {text: f for text, f in found.failures.items() if maker(text) != step.measurement.name}
             found.failures = kept
 
+    results.amend(step.session.results, clear)
+
 
 def _settled(step: Step) -> tuple[Mapping[str, object], Mapping[str, Failure]]:
     """Samples and failures of the step's run, by key."""
-    found = results.load(step.session.results).run(step.session.run_id)
+    found = results.load_or_none(step.session.results, results.HAND_S).run(step.session.run_id)
     return (found.samples, found.failures) if found else ({}, {})
 
 
-def _fail_rest(step: Step, reason: str, detail: str) -> None:
+def _fail_rest(step: Step, reason: str, detail: str, among: Container[str] | None = None) -> None:
+    """Give every wanted key, or those among some, a reason if it has neither a sample nor a reason yet."""
     samples, failures = _settled(step)
     for key in step.wanted:
-        if str(key) not in samples and str(key) not in failures:
+        if str(key) not in samples and str(key) not in failures and (among is None or str(key) in among):
             step.session.fail(key, reason, detail)
 
 
@@ -306,26 +299,28 @@ class _Process:
             quick=step.session.quick,
             options=dict(step.session.options),
         )
+        self.mark = processes.mark()
         self.tail = bytearray()
         self.stamp = 0
+        self.measured: set[str] = set()
         self.done = 0
 
     def run(self) -> str:
         """Measure, and settle every wanted key; returns the end of the output."""
-        process = _start(self.order)
+        process = _start(self.order, self.mark)
         reader = threading.Thread(target=self._read, args=(process.stdout,), daemon=True)
         reader.start()
         try:
-            in_time = self._wait(process)
+            cut = self._wait(process)
         except KeyboardInterrupt:
             with _deaf():
-                _stop(process)
+                _stop(process, self.mark)
                 _fail_rest(self.step, "interrupted", "")
             raise
         finally:
-            _stop(process)
+            _stop(process, self.mark)
         reader.join(timeout=1)
-        self._settle(process.returncode, in_time)
+        self._settle(process.returncode, cut)
         return self.output
 
     @property
@@ -337,30 +332,36 @@ class _Process:
             self.tail += chunk
             del self.tail[:-OUTPUT_BYTES]
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether it ended by itself and in time."""
+    def _wait(self, process: subprocess.Popen[bytes]) -> tuple[str, str] | None:
+        """Reason and detail for which it has to be ended; None if it ended by itself."""
+        reserve = memory.reserve_bytes()
         while time.monotonic() < self.limit:
             self.watcher.tick(self.step, self._count(), time.monotonic() - self.begun)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(TICK_S)
-                return True
-        return False
+                return None
+            if memory.available_bytes() < reserve:
+                return "out_of_memory", f"ended when less than {reserve / 2**20:.0f} MiB of main memory were left"
+        return "timed_out", self.late
 
     def _count(self) -> int:
         """Wanted keys that are settled; the file is read only when it has changed."""
-        stamp = self.step.session.results.stat().st_mtime_ns
-        if stamp != self.stamp:
-            samples, failures = _settled(self.step)
-            self.stamp, self.done = stamp, sum(str(k) in samples or str(k) in failures for k in self.step.wanted)
+        with suppress(OSError, ResultsError):  # an editor is at it: the measurement itself will tell if it stays so
+            stamp = self.step.session.results.stat().st_mtime_ns
+            if stamp != self.stamp:
+                samples, failures = _settled(self.step)
+                wanted = {str(key) for key in self.step.wanted}
+                self.measured |= wanted & samples.keys()
+                self.stamp, self.done = stamp, len(wanted & (samples.keys() | failures.keys()))
         return self.done
 
-    def _settle(self, code: int, in_time: bool) -> None:
-        if not in_time:
-            _fail_rest(self.step, "timed_out", self.late)
-        elif code == child.UNSAVED:
-            raise ResultsError(self.output.strip().rsplit("\n", 1)[-1])
-        else:
-            _fail_rest(self.step, *_verdict(code))
+    def _settle(self, code: int, cut: tuple[str, str] | None) -> None:
+        told = self.output.strip().rsplit("\n", 1)[-1]
+        if cut is None and code == child.UNSAVED and told.startswith(f"{self.step.session.results.name}: "):
+            raise ResultsError(told)
+        gone = self.measured - _settled(self.step)[0].keys()
+        _fail_rest(self.step, "crashed", GONE, gone)
+        _fail_rest(self.step, *(cut or _verdict(code)))
 
 
 def _verdict(code: int) -> tuple[str, str]:
@@ -379,7 +380,7 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _start(order: child.Order) -> subprocess.Popen[bytes]:
+def _start(order: child.Order, mark: str) -> subprocess.Popen[bytes]:
     """In a session of its own: Ctrl-C reaches only the parent, and stopping reaches all that the child has started."""
     process = subprocess.Popen(
         [sys.executable, "-m", "measure.child"],
@@ -387,7 +388,7 @@ def _start(order: child.Order) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"},
+        env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1", processes.VARIABLE: mark},
     )
     if process.stdin is not None:
         with suppress(BrokenPipeError):
@@ -396,7 +397,7 @@ def _start(order: child.Order) -> subprocess.Popen[bytes]:
     return process
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes], mark: str) -> None:
     """End the process and whatever it started: asked first, forced after GRACE_S."""
     if process.poll() is None:
         _signal(process, signal.SIGTERM)
@@ -404,6 +405,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             process.wait(GRACE_S)
     _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))
     process.wait()
+    processes.kill(mark)
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()

@@ -73,23 +73,30 @@ class Session:
         )
         results.check_key(str(key), where)
         results.check(sample, key, where)
-        with results.edit(self.results) as data:
+
+        def put(data: Results) -> None:
             run = self._run(data)
             run.samples[str(key)] = sample
             run.failures.pop(str(key), None)
+
+        results.amend(self.results, put)
 
     def fail(self, key: Key, reason: str, detail: str = "") -> None:
         """Save why a key has no sample; `reason` is one of `results.REASONS`. Does nothing if there is a sample."""
         if reason not in REASONS:
             raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
         results.check_key(str(key), f"{self.results.name}: run {self.run_id!r}: {key}")
-        with results.edit(self.results) as data:
+        failure = Failure(reason, now(), scrub(detail))
+
+        def put(data: Results) -> None:
             run = self._run(data)
             if str(key) not in run.samples:
-                run.failures[str(key)] = Failure(reason, now(), scrub(detail))
+                run.failures[str(key)] = failure
+
+        results.amend(self.results, put)
 
     def _stored(self) -> Results:
-        return results.load_or_none(self.results)
+        return results.load_or_none(self.results, results.HAND_S)
 
     def _run(self, data: Results) -> Run:
         run = data.run(self.run_id)

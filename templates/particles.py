@@ -10,6 +10,7 @@ reading decides.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from markupsafe import Markup
 
@@ -98,7 +99,8 @@ _SILENT = " \u00a0\u2060\u200b\"'“”‘’「」『』〈〉《》*_`.,:;!?�
 
 def _spoken_part(text: str) -> str:
     """The text as far as it is read aloud: without markup, closing quotes, full stops and a bracket at the end."""
-    spoken = _ATTRIBUTES.sub("", _LINK.sub(r"\1", str(Markup(text).striptags()))).rstrip(_SILENT)
+    composed = unicodedata.normalize("NFC", Markup(text).striptags())
+    spoken = _ATTRIBUTES.sub("", _LINK.sub(r"\1", composed)).rstrip(_SILENT)
     while spoken and spoken[-1] in _BRACKETS:
         spoken = _without_aside(spoken).rstrip(_SILENT)
     return spoken

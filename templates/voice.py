@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -32,6 +33,10 @@ COMMAS = {"zh": "，"}
 COLONS = {"zh": "："}
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]<>&\"'|{}#!~^$@]")
+_JOINERS = "\u200c\u200d"
+"""Not printed, but without them Persian, the scripts of India and many emoji fall apart."""
+_LEFTWARDS = ("R", "AL", "AN")
+_ISOLATE = "\u2068\u2069"
 _DASH = re.compile(r"(–|~|～| to )")
 _SYMBOLS = {"*": " × ", "/": " ÷ ", "-": " − ", "+": " + "}
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
@@ -39,10 +44,15 @@ _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 
 @lru_cache(maxsize=4096)
 def plain(text: str) -> Markup:
-    """Text from data, safe in Markdown and HTML alike: what could be markup becomes a character reference."""
-    line = re.sub(r"\s+", " ", "".join(c if c.isprintable() else " " for c in text))
+    """Text from data, safe in Markdown and HTML alike: what could be markup becomes a character reference.
+
+    Text that is written from right to left is isolated, so that what stands around it keeps its order.
+    """
+    line = re.sub(r"\s+", " ", "".join(c if c.isprintable() or c in _JOINERS else " " for c in text))
     escaped = _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", line)
-    return Markup(re.sub(r"^[-+=:]|^\d+(?=[.)])", lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", escaped))
+    safe = re.sub(r"^[-+=:]|^\d+(?=[.)])", lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", escaped)
+    leftwards = not line.isascii() and any(unicodedata.bidirectional(c) in _LEFTWARDS for c in line)
+    return Markup(f"{_ISOLATE[0]}{safe}{_ISOLATE[1]}" if leftwards else safe)
 
 
 class Voice:

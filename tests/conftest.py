@@ -10,6 +10,7 @@ from pathlib import Path
 
 import filelock
 import pytest
+from offline import offline
 from playwright.sync_api import sync_playwright
 from sites import copy_project, serve
 
@@ -21,6 +22,10 @@ NO_CHROMIUM = (
 )
 
 
+BUILDER = {name: f"builder-of-a-test-{name.lower()}" for name in ("USER", "LOGNAME", "USERNAME", "HOSTNAME")}
+"""Names that the site's build finds in its environment."""
+
+
 def mkdocs(project: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Runs mkdocs in a project; the result has its output as text."""
     command = [sys.executable, "-m", "mkdocs", *arguments]
@@ -30,7 +35,10 @@ def mkdocs(project: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory, worker_id) -> Path:
-    """The site, built strictly from a copy of the project: once, also where several processes run the tests."""
+    """The site, built strictly from a copy of the project: once, also where several processes run the tests.
+
+    Built without a network, and by a user whose names stand nowhere else, so that the site would tell them if it could.
+    """
     shared = tmp_path_factory.getbasetemp()
     if worker_id != "master":
         shared = shared.parent
@@ -38,7 +46,17 @@ def site(tmp_path_factory, worker_id) -> Path:
         built = shared / "built"
         if not (built / "done").exists():
             shutil.rmtree(built, ignore_errors=True)
-            result = mkdocs(copy_project(built), "build", "--strict")
+            project = copy_project(built)
+            command = [
+                sys.executable,
+                "-m",
+                "mkdocs",
+                "build",
+                "--strict",
+                "--config-file",
+                str(project / "mkdocs.yml"),
+            ]
+            result = offline(command, built / "guard", NO_MKDOCS_2_WARNING="1", **BUILDER)
             assert result.returncode == 0, result.stderr
             (built / "done").touch()
     return built / "site"

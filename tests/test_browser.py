@@ -50,11 +50,17 @@ class Watched:
         return [url for url in self.requests if part in url]
 
 
+REPORT_VIOLATIONS = """addEventListener("securitypolicyviolation",
+  e => console.error(`policy: ${e.effectiveDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`))"""
+"""Makes whatever the content security policy blocks one of a page's faults."""
+
+
 @contextmanager
 def visitor(browser, address: str, **options):
     """A fresh visitor, who comes from nowhere and has nothing cached."""
     context = browser.new_context(**{"viewport": DESKTOP, **options})
     context.set_default_timeout(20_000)
+    context.add_init_script(REPORT_VIOLATIONS)
     try:
         yield Watched(context.new_page(), address)
     finally:
@@ -98,6 +104,36 @@ OVERFLOWING = """() => {
 }"""
 
 
+def rest(page) -> None:
+    """Waits until a page has the layout of its width and nothing on it has moved for three frames."""
+    page.evaluate(REST, page.viewport_size["width"])
+
+
+REST = """async width => {
+  const end = performance.now() + 5000;
+  for (let calm = 0; calm < 3; ) {
+    await new Promise(requestAnimationFrame);
+    const moving = document.getAnimations().filter(a => a instanceof CSSTransition);
+    calm = innerWidth === width && !moving.length ? calm + 1 : 0;
+    if (performance.now() > end) throw Error(`${innerWidth} px wide, ${moving.length} transitions after 5 s`);
+  }
+}"""
+"""The theme's drawer and search glide to their places of a narrower page."""
+
+
+def test_what_is_too_wide_is_seen_at_rest(browser, address):
+    """Also what glides out of the page: the test below waits for that to end, and must not take its start for good."""
+    with opened(browser, address, viewport=PHONE) as watched:
+        rest(watched.page)
+        assert watched.page.evaluate(OVERFLOWING) == []
+        watched.page.locator("article").evaluate("e => e.append(document.createElement('aside'))")
+        aside = watched.page.locator("article > aside")
+        aside.evaluate("e => { e.style.width = '10px'; e.style.transition = 'width 0.4s'; e.innerText = 'wide'; }")
+        aside.evaluate("e => { getComputedStyle(e).width; e.style.width = '500px'; }")
+        rest(watched.page)
+        assert watched.page.evaluate(OVERFLOWING) != []
+
+
 def test_every_page_is_quiet_draws_its_charts_and_fits_a_phone(browser, address, site, subtests):
     with visitor(browser, address) as watched:
         for page in pages(site):
@@ -108,7 +144,7 @@ def test_every_page_is_quiet_draws_its_charts_and_fits_a_phone(browser, address,
                 draw_all(watched.page)
                 assert watched.page.locator(f"{CHARTS}[data-state=failed]").count() == 0
                 watched.page.set_viewport_size(PHONE)
-                watched.page.wait_for_timeout(300)
+                rest(watched.page)
                 assert watched.page.evaluate(OVERFLOWING) == []
                 assert watched.faults == []
 

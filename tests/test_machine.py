@@ -68,7 +68,7 @@ def test_no_device_of_this_machine_needs_torch(no_card):
 
 def test_cores_are_those_the_process_may_use(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3, 4, 5}, raising=False)
-    monkeypatch.setattr(machine, "_cgroup_folders", lambda: [])
+    monkeypatch.setattr(machine, "control_groups", lambda: [])
     assert machine.cores() == 6
 
 
@@ -97,7 +97,7 @@ def test_cores_are_whole_and_at_least_one(monkeypatch, quota, cores):
 
 def test_control_groups_of_both_versions_and_all_levels_are_found(tmp_path):
     write(tmp_path, own="0::/user/app\n5:cpu,cpuacct:/box\n")
-    folders = machine._cgroup_folders(tmp_path, tmp_path / "own")
+    folders = machine.control_groups(tmp_path, tmp_path / "own")
     expected = ["", "user", "user/app", "cpu", "cpu/box", "memory"]
     assert {tmp_path / place for place in expected} <= set(folders)
     assert all(folder.is_relative_to(tmp_path) for folder in folders)
@@ -114,7 +114,7 @@ def test_control_groups_of_both_versions_and_all_levels_are_found(tmp_path):
 def test_a_control_group_limits_the_memory(tmp_path, monkeypatch, files, limits):
     write(tmp_path, **files)
     assert machine._memory_limits([tmp_path]) == limits
-    monkeypatch.setattr(machine, "_cgroup_folders", lambda: [tmp_path])
+    monkeypatch.setattr(machine, "control_groups", lambda: [tmp_path])
     monkeypatch.setattr(machine, "_physical_bytes", lambda: 16 * 2**30 + 12345)
     assert machine.memory_bytes() == min([16 * 2**30, *limits])
 
@@ -174,7 +174,7 @@ def test_a_mac_is_described_by_sysctl(monkeypatch, no_card):
     monkeypatch.setattr(machine, "_sysctl", lambda name: told.get(name, ""))
     monkeypatch.setattr(machine, "torch_accelerator", lambda: "mps")
     monkeypatch.setattr(machine, "_available", lambda: set(range(12)))
-    monkeypatch.setattr(machine, "_cgroup_folders", lambda: [])
+    monkeypatch.setattr(machine, "control_groups", lambda: [])
     assert describe() == Machine(
         "Apple M3 Pro, 12 cores", "mps", "Apple M3 Pro", 12, 36 * 2**30, 16 * 2**20, 1, system="Darwin arm64"
     )

@@ -153,7 +153,11 @@ def test_decimals_are_read_digit_by_digit(whole, last, more):
 def test_hangul_agrees_with_its_decomposition(text):
     jamo = unicodedata.normalize("NFD", text)[-1]
     has_final = 0x11A8 <= ord(jamo) <= 0x11C2
-    assert particle(text, "을/를") == ("을" if has_final else "를")
+    assert (
+        particle(text, "을/를")
+        == particle(unicodedata.normalize("NFD", text), "을/를")
+        == ("을" if has_final else "를")
+    )
     assert particle(text, "으로/로") == ("으로" if has_final and jamo != "\u11af" else "로")
 
 

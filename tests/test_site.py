@@ -6,28 +6,21 @@ import hashlib
 import itertools
 import json
 import math
-import os
 import re
-import socket
-import subprocess
 import sys
-import threading
 import time
-import urllib.error
-import urllib.request
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urljoin
 
+import material
 import plotly.offline
 import pytest
 import yaml
 from conftest import mkdocs
+from servers import ROOT, SITE_URL, Server, edit_results, serving
 from sites import DEFAULT, LANGUAGES, PROJECT, copy_project, markup, pages
 
-SITE_URL = "https://example.github.io/voice-in-numbers/"
-ROOT = urlsplit(SITE_URL).path
 VENDOR = PROJECT / "docs" / "assets" / "vendor"
 BUNDLE = VENDOR / "plotly-basic.min.js"
 
@@ -129,6 +122,22 @@ def test_the_plotly_bundle_is_the_recorded_one():
     assert name == BUNDLE.name
     assert hashlib.sha256(BUNDLE.read_bytes()).hexdigest() == digest
     assert "MIT License" in (VENDOR / "plotly-LICENSE.txt").read_text(encoding="utf-8")
+
+
+def test_every_other_script_is_ours_or_the_themes(site):
+    """In docs/ what is not ours is the recorded bundle; the site adds only the theme's own files, as installed."""
+    docs, built = scripts(PROJECT / "docs"), scripts(site)
+    assert set(docs.values()) == {BUNDLE, PROJECT / "docs" / "assets" / "javascripts" / "charts.js"}
+    assert docs.keys() < built.keys()
+    theme = Path(material.__file__).parent / "templates"
+    strange = [str(p) for p, file in built.items() if file.read_bytes() != docs.get(p, theme / p).read_bytes()]
+    assert strange == []
+
+
+def scripts(folder: Path) -> dict[Path, Path]:
+    """The files of a folder that a browser could run, by their place in it."""
+    suffixes = (".js", ".mjs", ".wasm")
+    return {file.relative_to(folder): file for file in folder.rglob("*") if file.suffix in suffixes}
 
 
 def test_the_plotly_bundle_is_the_version_that_figures_are_made_for():
@@ -285,63 +294,6 @@ def test_results_that_cannot_be_used_fail_the_build_with_one_error(tmp_path):
     assert "could not render" in result.stderr and "results.json" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (project / "site" / "index.html").exists()
-
-
-class Server:
-    """`mkdocs serve` in a project: its lines of output with the time of each, and its pages."""
-
-    def __init__(self, process: subprocess.Popen, address: str):
-        self.process, self.address = process, address
-        self.lines: list[tuple[float, str]] = []
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self):
-        for line in self.process.stdout:
-            self.lines.append((time.monotonic(), line))
-
-    def count(self, text: str) -> int:
-        return sum(text in line for _, line in self.lines)
-
-    def wait(self, text: str, times: int, seconds: float = 60) -> None:
-        end = time.monotonic() + seconds
-        while self.count(text) < times:
-            assert time.monotonic() < end and self.process.poll() is None, "".join(line for _, line in self.lines)
-            time.sleep(0.02)
-
-    def page(self, path: str) -> bytes:
-        """A page as it is now: nothing where a build has just cleared the site away."""
-        try:
-            with urllib.request.urlopen(self.address + path, timeout=30) as response:
-                return response.read()
-        except urllib.error.HTTPError:
-            return b""
-
-
-@contextmanager
-def serving(project: Path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", f"127.0.0.1:{port}"]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command, cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
-    ) as process:
-        server = Server(process, f"http://127.0.0.1:{port}{ROOT}")
-        try:
-            server.wait("Serving on", 1)
-            yield server
-        finally:
-            process.terminate()
-
-
-def edit_results(file: Path) -> None:
-    """Changes a published figure, whole, as `measure` saves: a new file takes the old one's place."""
-    results = json.loads(file.read_text(encoding="utf-8"))
-    results["runs"][0]["samples"]["bandwidth/sum"]["median"] += -0.5
-    new = file.with_name(".results.json.new")
-    new.write_text(json.dumps(results, ensure_ascii=False, indent=1), encoding="utf-8")
-    new.replace(file)
 
 
 def edit_template(project: Path) -> None:

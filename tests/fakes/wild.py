@@ -1,13 +1,16 @@
 """Records one sample, then does what its option `do` says: each way in which a measurement can end badly."""
 
 import ctypes
+import functools
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
+from measure import child, runner
 from measure.results import key
 
 SUMMARY = "one number, then trouble"
@@ -59,6 +62,74 @@ def ignore_signals(session, wanted):
     linger(session, wanted)
 
 
+def leak(session, wanted):
+    """64 MiB more each moment, and not for ever, in case nobody ends it."""
+    kept = []
+    while len(kept) < 100:
+        kept.append(b"\x01" * 2**26)
+        time.sleep(0.02)
+
+
+def print_garbage(session, wanted):
+    """20 MB of all bytes there are, terminal codes too, on both streams; then the exit code of a failed save."""
+    for stream in (1, 2):
+        for _ in range(10):
+            os.write(stream, bytes(range(256)) * 4096)
+        os.write(stream, b"\x1b[2J\x1b]0;title\x07\xff\xfe\x00 garbage")
+    os._exit(child.UNSAVED)
+
+
+def leave_behind(session, wanted, *, daemon=False):
+    """A process that goes on after the measurement has ended well; as a daemon it also leaves the group it was in."""
+    session.record(wanted, "tok/s", [6.0], {})
+    if os.fork():
+        return
+    if daemon:
+        os.setsid()
+    if daemon and os.fork():
+        os._exit(0)
+    Path(session.results).with_name("pids").write_text(f"{os.getpid()} {os.getpid()}")
+    time.sleep(600)
+
+
+def hang_with_a_daemon(session, wanted):
+    leave_behind(session, wanted, daemon=True)
+    time.sleep(600)
+
+
+def measure_twice(session, wanted):
+    """The process forks by mistake, and both go on measuring and saving."""
+    pid = os.fork()
+    for number in range(20):
+        session.record(wanted, "tok/s", [6.0 + number], {})
+    if pid:
+        os.waitpid(pid, 0)
+
+
+def wait_for_an_edit(session, wanted):
+    """Go on once somebody has edited the file by hand."""
+    before = session.results.read_bytes()
+    session.results.with_name("waiting").touch()
+    while session.results.read_bytes() == before:
+        time.sleep(0.01)
+    session.record(wanted, "tok/s", [6.0], {})
+
+
+def be_overwritten(session, wanted):
+    """An editor saves the file as it had loaded it before the last sample."""
+    before = session.results.read_bytes()
+    session.record(wanted, "tok/s", [6.0], {})
+    time.sleep(2 * runner.TICK_S)
+    session.results.write_bytes(before)
+
+
+def fill_the_disk(session, wanted):
+    with suppress(OSError), session.results.with_name("filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(bytes(1024))
+    session.record(wanted, "tok/s", [6.0] * 200, {})
+
+
 def finish_then_segfault(session, wanted):
     session.record(wanted, "tok/s", [6.0], {})
     segfault(session, wanted)
@@ -77,6 +148,15 @@ TROUBLES = {
     "kill": lambda session, wanted: os.kill(os.getpid(), signal.SIGKILL),
     "exit": lambda session, wanted: os._exit(7),
     "leave": lambda session, wanted: sys.exit("giving up"),
+    "leak": leak,
+    "garbage": print_garbage,
+    "leave_behind": leave_behind,
+    "daemon": functools.partial(leave_behind, daemon=True),
+    "hang_with_a_daemon": hang_with_a_daemon,
+    "twice": measure_twice,
+    "edit": wait_for_an_edit,
+    "overwrite": be_overwritten,
+    "fill": fill_the_disk,
     "hang": linger,
     "deaf": ignore_signals,
     "nonsense": lambda session, wanted: session.record(wanted, "tok/s", [float("nan")], {}),
