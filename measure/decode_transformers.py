@@ -2,22 +2,19 @@
 
 Qwen3 of transformers, no compiled graph, no fused kernel but torch's own attention, and a key-value cache that grows by
 concatenation. What it falls short of the memory's bandwidth is what the engines that people serve with win back.
-
-A decoding rate comes from two output lengths, so that prefill and every fixed cost drop out of it: tokens by which each
-longer generation is longer, over the time by which it took longer than the shorter ones did (their median).
 """
 
 from __future__ import annotations
 
 import inspect
-import statistics
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from measure import device, models, timing, weights
+from measure import decoding, device, kernels, models, timing, weights
+from measure.decoding import SHORT
 from measure.models import Subject
-from measure.results import Key, key
-from measure.session import Session
+from measure.results import Key
+from measure.session import Config, Session
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,9 +28,6 @@ OPTIONS = ("weights",)
 NAME = "decode_transformers"
 
 REQUESTS = (1, 4, 16)
-
-SHORT = 1
-"""Output tokens of the shorter generation: the prompt alone makes the first, so what is longer is decoding steps."""
 
 FEWEST_STEPS, MOST_STEPS = 4, 64
 """Tokens by which the longer generation is longer; how many fit the time is found out by the warm-up."""
@@ -55,6 +49,8 @@ class Scope(NamedTuple):
     """Of the whole measurement. A part that takes several times its share is left out as too slow."""
     converted: tuple[str, ...] = ()
     """Subjects in a type that the processor converts number by number: one request and the shortest prompt alone."""
+    traced: bool = False
+    """Whether kernels are traced."""
 
 
 def scope(session: Session) -> Scope:
@@ -67,9 +63,10 @@ def scope(session: Session) -> Scope:
         converted = both[1:] if fast == "fp32" else ()
         return Scope((*both, f"qwen3-1.7b-{fast}"), 8, (64, 256, 1024), 5, 660.0, converted)
     lengths = (64, 256, 1024, 2048) if session.device == "mps" else (64, 256, 1024, 2048, 3500)
+    traced = session.device == "cuda"
     if session.device == "mps" or session.quick:
-        return Scope(("qwen3-0.6b-bf16",), 32, lengths, 3 if session.quick else 5, 80.0)
-    return Scope(("qwen3-0.6b-bf16", "qwen3-1.7b-bf16", "qwen3-4b-bf16"), 32, lengths, 5, 300.0)
+        return Scope(("qwen3-0.6b-bf16",), 32, lengths, 3 if session.quick else 5, 80.0, traced=traced)
+    return Scope(("qwen3-0.6b-bf16", "qwen3-1.7b-bf16", "qwen3-4b-bf16"), 32, lengths, 5, 300.0, traced=traced)
 
 
 def plan(session: Session) -> list[Key]:
@@ -90,12 +87,9 @@ def subjects(session: Session) -> tuple[str, ...]:
 
 def keys(text: str, part: Scope) -> list[Key]:
     """All keys of one subject, those first that matter most should the time run out."""
-    held = [key(NAME, name, text) for name in ("loaded_weights", "parameters", "parameters_without_embeddings")]
-    rates = [key(NAME, "rate", text, requests=number) for number in REQUESTS]
-    prefills = [key(NAME, "prefill_rate", text, tokens=number) for number in part.lengths]
     if text in part.converted:
-        return [*held, rates[0], prefills[0]]
-    return [*held, rates[0], prefills[0], *rates[1:], *prefills[1:]]
+        return decoding.keys(NAME, text, decoding.Scope(REQUESTS[:1], part.lengths[:1], traced=False))
+    return decoding.keys(NAME, text, decoding.Scope(REQUESTS, part.lengths, traced=part.traced))
 
 
 def measure(session: Session) -> None:
@@ -203,6 +197,10 @@ class Part(NamedTuple):
             self._rate(item, int(dict(item.parameters)["requests"]))
         elif item.quantity == "prefill_rate":
             self._prefill(item, int(dict(item.parameters)["tokens"]))
+        elif item.quantity == "step_kernel_time":
+            self._record_kernels(item, *kernels.step_times(self._traced, self.scope.prompt_tokens))
+        elif item.quantity == "short_prompt_kernel_time":
+            self._record_kernels(item, *kernels.prompt_times(self._traced, min(self.scope.lengths)))
         elif item.quantity == "loaded_weights":
             self.session.record(item, "GiB", [self.engine.counts.step_bytes / 2**30], self.config)
         else:
@@ -218,18 +216,8 @@ class Part(NamedTuple):
         if self._too_slow(item, needed_s):
             return
         shorts, longs, produced = self._lengths(requests, steps)
-        short_s = statistics.median(shorts)
-        if min(longs) <= short_s:
-            raise ArithmeticError("the longer generation was not the slower one: something else kept the machine busy")
-        config = {
-            **self.config,
-            "requests": requests,
-            "prompt_tokens": self.scope.prompt_tokens,
-            "output_tokens_short": SHORT,
-            "output_tokens_long": SHORT + steps,
-            "produced_tokens": produced,
-        }
-        self.session.record(item, "tok/s", [requests * steps / (long_s - short_s) for long_s in longs], config)
+        config = {**self.config, **decoding.rate_config(requests, self.scope.prompt_tokens, steps, produced)}
+        self.session.record(item, "tok/s", decoding.rates(requests, steps, shorts, longs), config)
 
     def _lengths(self, requests: int, steps: int) -> tuple[list[float], list[float], int]:
         """Seconds of the shorter and of the longer generations, by turns, and tokens a longer one produced."""
@@ -273,14 +261,21 @@ class Part(NamedTuple):
             prompts.append(self.engine.prompts(1, tokens))
             times.append(self._first_token(prompts[-1]))
             cached = max(cached, self.engine.cached_tokens)
-        distinct = len({tuple(prompt.flatten().tolist()) for prompt in prompts}) == len(prompts)
-        config = {**self.config, "prompt_tokens": tokens, "cached_tokens": cached, "distinct_prompts": distinct}
+        distinct = decoding.distinct(prompt.flatten().tolist() for prompt in prompts)
+        config = {**self.config, **decoding.prefill_config(tokens, cached, distinct)}
         self.session.record(item, "tok/s", [tokens / time for time in times], config)
 
     def _first_token(self, prompts: Tensor) -> float:
         seconds = timing.wall_seconds(lambda: self.engine.generate(prompts, 1), self.session.device)
         self.engine.position_s = seconds / prompts.shape[1]
         return seconds
+
+    def _record_kernels(self, item: Key, values: list[float], told: Config) -> None:
+        self.session.record(item, "ms", values, {**self.config, **told})
+
+    def _traced(self, prompt_tokens: int, tokens: int) -> kernels.Trace:
+        prompts = self.engine.prompts(1, prompt_tokens)
+        return kernels.trace(lambda: self.engine.generate(prompts, tokens))
 
     def _too_slow(self, item: Key, needed_s: float) -> bool:
         """Whether even the fewest repeats would take more than twice the time there is; records it."""
