@@ -16,8 +16,14 @@ from measure import machine
 _SM_CLOCK = 1
 """NVML_CLOCK_SM of nvml.h."""
 
-_LIMITS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat", 0x80: "power brake"}
-"""nvmlClocksEventReason of nvml.h: those by which a card runs slower than it could."""
+_REASONS = {
+    0x4: "sw_power_cap",
+    0x8: "hw_slowdown",
+    0x20: "sw_thermal_slowdown",
+    0x40: "hw_thermal_slowdown",
+    0x80: "hw_power_brake_slowdown",
+}
+"""Bits of nvmlDeviceGetCurrentClocksThrottleReasons by which a card runs slower than it could, as nvml.h names them."""
 
 
 class Reading(NamedTuple):
@@ -27,8 +33,8 @@ class Reading(NamedTuple):
     power_w: float | None = None
     energy_j: float | None = None
     """Used since the driver was loaded: a difference of two readings is what was used between them."""
-    limited_by: str = ""
-    """What keeps the clock down at this moment, or nothing."""
+    reasons: tuple[str, ...] = ()
+    """What keeps the clock down at this moment."""
 
 
 class _Memory(ctypes.Structure):
@@ -64,7 +70,7 @@ class Card:
             clock.value if has_clock else None,
             power.value / 1e3 if has_power else None,
             energy.value / 1e3 if has_energy else None,
-            ", ".join(dict.fromkeys(name for bit, name in _LIMITS.items() if reasons.value & bit)),
+            tuple(name for bit, name in _REASONS.items() if reasons.value & bit),
         )
 
     def free_bytes(self) -> int | None:
@@ -94,11 +100,12 @@ def _address() -> bytes:
 
 def told(before: Reading, after: Reading) -> dict[str, str | int | float]:
     """What a sample's configuration says of the card before and after; nothing of what the card does not tell."""
+    held = dict.fromkeys((*before.reasons, *after.reasons))
     values = {
-        "sm_clock_mhz_before": before.sm_clock_mhz,
-        "sm_clock_mhz_after": after.sm_clock_mhz,
+        "clock_mhz_start": before.sm_clock_mhz,
+        "clock_mhz_end": after.sm_clock_mhz,
+        "throttle_reasons": None if after.sm_clock_mhz is None else ",".join(held) or "none",
         "power_w_before": before.power_w,
         "power_w_after": after.power_w,
-        "clock_limited_by": after.limited_by or None,
     }
     return {name: value for name, value in values.items() if value is not None}

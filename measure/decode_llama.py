@@ -182,6 +182,7 @@ class Llama:
             "threads": self._threads,
             "batch": BATCH,
             "tensor_parallel": 1,
+            "cards": 1,
             "next_token": "random",
             "load_s": self._load_s,
         }

@@ -209,6 +209,7 @@ class VLLM:
         self._told: Config = {
             "prefix_cache": settings.prefix_cache,
             "tensor_parallel": settings.cards,
+            "cards": settings.cards,
             "max_num_seqs": max(settings.requests),
             "max_model_len": CONTEXT,
             "cuda_graphs": str(getattr(configured.compilation_config.cudagraph_mode, "name", "unknown")).lower(),

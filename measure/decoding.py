@@ -199,14 +199,15 @@ class Bench:
     def _rate(self, item: Key, requests: int) -> None:
         steps, start = self.scope.long - SHORT, time.perf_counter()
         self.engine.prepare(requests, PROMPT_TOKENS + self.scope.long)
-        self._generation(requests, self.scope.long)
-        self.engine.noted()
         before = self.card.read()
-        made = self._generations(requests)
+        *_, sent = self._generation(requests, self.scope.long)
+        self.engine.noted()
+        made = self._generations(requests, sent)
         told = {
             **rate_config(requests, PROMPT_TOKENS, steps, made.produced),
             "cached_tokens": made.cached,
             "distinct_prompts": made.distinct,
+            "warmups": 1,
             **card.told(before, self.card.read()),
             **self.engine.noted(),
         }
@@ -215,19 +216,20 @@ class Bench:
         values = rates(requests, steps, made.shorts, made.longs)
         self._record(item, "tok/s", values, {**told, "cost_s": round(time.perf_counter() - start, 2)})
 
-    def _generations(self, requests: int) -> Generations:
-        shorts, longs, sent, produced, cached, joules = [], [], [], 0, 0, 0.0
+    def _generations(self, requests: int, sent: list[Prompt]) -> Generations:
+        """Time them; `sent` are prompts that were sent before."""
+        shorts, longs, produced, cached, joules = [], [], 0, 0, 0.0
         repeats = self.scope.repeats if requests < MANY else timing.AT_LEAST
         for _ in timing.rounds(repeats, PART_S):
             short_s, answer, prompts = self._generation(requests, SHORT)
             shorts.append(short_s)
-            sent += prompts
+            sent = sent + prompts
             cached += answer.cached
             before = self.card.read()
             long_s, answer, prompts = self._generation(requests, self.scope.long)
             joules += _joules(before, self.card.read())
             longs.append(long_s)
-            sent += prompts
+            sent = sent + prompts
             cached += answer.cached
             produced = sum(answer.produced)
         return Generations(shorts, longs, produced, cached, distinct(sent), joules)
@@ -257,6 +259,7 @@ class Bench:
             **prefill_config(tokens, cached, distinct(prompts[0] for prompts in sent)),
             "output_tokens_long": SHORT,
             "produced_tokens": SHORT,
+            "warmups": warmups,
             **card.told(before, self.card.read()),
             "cost_s": round(time.perf_counter() - start, 2),
         }

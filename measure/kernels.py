@@ -131,7 +131,7 @@ def step_times(traced: Traced, prompt_tokens: int) -> tuple[list[float], Config]
     }
     for kind in (*KINDS, "other"):
         told[f"{kind}_ms"] = statistics.median(_ms_a_step(s.kind_s(kind), n.kind_s(kind)) for s, n in pairs)
-    return [_ms_a_step(short.busy_s, long.busy_s) for short, long in pairs], told
+    return _seen([_ms_a_step(short.busy_s, long.busy_s) for short, long in pairs]), told
 
 
 def attention_ms(traced: Traced, prompt_tokens: int) -> float:
@@ -153,7 +153,14 @@ def prompt_times(traced: Traced, prompt_tokens: int) -> tuple[list[float], Confi
         "kernels_per_prompt": found[-1].launched,
         "kernels": names(found[-1]),
     }
-    return [1e3 * one.busy_s for one in found], told
+    return _seen([1e3 * one.busy_s for one in found]), told
+
+
+def _seen(values: list[float]) -> list[float]:
+    """The same values. Raises ArithmeticError where the profiler saw nothing of the work."""
+    if min(values) <= 0:
+        raise ArithmeticError("the profiler saw no kernels")
+    return values
 
 
 def names(found: Trace, most: int = 3) -> str:
@@ -165,6 +172,6 @@ def names(found: Trace, most: int = 3) -> str:
 
 def short(name: str) -> str:
     """A kernel's name without return type, arguments and most of its template."""
-    plain = re.sub(r"\(anonymous namespace\)::", "", name.removeprefix("void "))
+    plain = re.sub(r"\(anonymous namespace\)::|\([a-z_ ]+\)(?=-?\d)", "", name.removeprefix("void "))
     plain = plain.split("(", 1)[0]
     return plain if len(plain) <= _SHOWN else plain[: _SHOWN - 3] + "..."

@@ -36,7 +36,7 @@ class Worker:
         products, attention = set[str](), set[str]()
         for part in self.model_runner.get_model().modules():
             method = getattr(part, "quant_method", None)
-            if method is not None and "Embedding" not in type(method).__name__:
+            if "Linear" in type(method).__name__:
                 chosen = getattr(method, "fp8_linear", None)
                 products.add(type(chosen if chosen is not None else method).__name__)
             if getattr(part, "impl", None) is not None and hasattr(part, "kv_cache_dtype"):

@@ -112,7 +112,10 @@ def test_too_few_tokens_are_no_rate(bench, engine):
     engine.missing = 1
     bench.measure(decoding.keys(NAME, TEXT, SCOPE)[3:5])
     reason, detail = failures(bench.session)[f"{NAME}/{TEXT}/rate?requests=1"]
-    assert (reason, detail) == ("crashed", "ArithmeticError: asked for 1 requests of 9 tokens, got 1 requests of 8 to 8")
+    assert (reason, detail) == (
+        "crashed",
+        "ArithmeticError: asked for 1 requests of 9 tokens, got 1 requests of 8 to 8",
+    )
 
 
 def test_cached_tokens_are_told_and_rejected(bench, engine):
@@ -143,12 +146,12 @@ def test_what_does_not_fit_is_left_out_and_the_rest_goes_on(bench):
 
 def test_energy_is_that_of_the_longer_generations(bench, engine, monkeypatch):
     """100 W throughout: 9 tokens of 4 requests in 0.48 s."""
-    reading = lambda: Reading(1980, 100.0, 100.0 * Clock.now, "power cap")  # noqa: E731
+    reading = lambda: Reading(1980, 100.0, 100.0 * Clock.now, ("sw_power_cap",))  # noqa: E731
     monkeypatch.setattr(bench.card, "read", reading)
     bench.measure([key(NAME, "rate", TEXT, requests=4)])
     told = sample(bench, "rate", requests=4).config
     assert told["joules_per_token"] == pytest.approx(48 / 36)
-    assert (told["sm_clock_mhz_after"], told["clock_limited_by"]) == (1980, "power cap")
+    assert (told["clock_mhz_end"], told["throttle_reasons"]) == (1980, "sw_power_cap")
 
 
 def test_a_busy_machine_gives_no_rate():
