@@ -20,12 +20,14 @@ from measure import doctor as diagnosis
 from measure import limits, models, registry, results, runner, screen
 from measure import machine as machines
 from measure import merge as merging
+from measure.importers import store
 from measure.registry import Measurement
 from measure.results import Machine, Results, ResultsError, Run
 from measure.runner import Interrupted, Job, Outcome
 from measure.session import maker
 
 HERE = "here"
+IMPORTED = "imported"
 RESULTS = Path("results.json")
 INTERRUPTED = 130
 """Exit code of a program that Ctrl-C stopped."""
@@ -247,6 +249,34 @@ def merge(
         told = merging.merge(data, brought, source.name, only, rename)
     for line in told:
         screen.out.print(line)
+
+
+@app.command("import")
+def bring_in(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="The JSON that a benchmark wrote.")],
+    run_id: Annotated[str, typer.Option("--run", metavar="ID", help="The run it goes into.")] = IMPORTED,
+    file: ResultsFile = RESULTS,
+    settings: Annotated[
+        list[str], typer.Option("--set", metavar="KEY=VALUE", help="What FILE does not say; what is missing is told.")
+    ] = [],  # noqa: B006 (typer reads the default)
+) -> None:
+    """Bring in what another benchmark measured; its file's hash and what was told are kept with each sample."""
+    results.check_id(run_id, f"--run {run_id!r}")
+    results.check_place(file)
+    outcome = store.bring(source, file, run_id, _told_once(settings))
+    for note in outcome.notes:
+        screen.err.print(screen.plain(note))
+    known = f", {outcome.known} there from before" if outcome.known else ""
+    screen.err.print(f"{outcome.tool}: {len(outcome.keys)} imported{known}")
+    screen.show_run(_existing(results.load(file), run_id, file), outcome.keys)
+
+
+def _told_once(settings: list[str]) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for name, value in map(_setting, settings):
+        if told.setdefault(name, value) != value:
+            raise ResultsError(f"--set {name}: told twice, {told[name]!r} and {value!r}. Tell it once.")
+    return told
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 A rule compares a sample with what its own run measured (bandwidth, matrix products) or with what its configuration
 says (tokens asked for, buffer, prompts). A rejected sample is no limit for others. Rules know nothing of single
-samples: what they need is in the key, the configuration and the run, be it executed or reported.
+samples: what they need is in the key, the configuration and the run, be it executed, imported or reported.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol
 
-from measure.results import LARGEST, Key, Report, Run, Sample, parse_key
+from measure.results import LARGEST, AnySample, Key, Run, parse_key
 
 Status = Literal["accepted", "suspect", "rejected"]
 STATUSES: tuple[Status, ...] = ("rejected", "suspect", "accepted")
@@ -79,7 +79,7 @@ class Ceiling(NamedTuple):
 class Sound:
     """The samples of a run that may serve as limits: those not rejected so far."""
 
-    samples: Mapping[str, Sample | Report]
+    samples: Mapping[str, AnySample]
     found: dict[tuple[str, tuple[str, ...]], Ceiling | None] = field(default_factory=dict)
     """Ceilings looked up before: every sample of a run asks for the same few."""
 
@@ -104,7 +104,7 @@ class Case:
     """A sample with all that rules may look at."""
 
     key: Key
-    sample: Sample | Report
+    sample: AnySample
     run: Run
     sound: Sound
     models: Models | None = None
@@ -113,7 +113,7 @@ class Case:
         """A number from the key, else from the configuration."""
         return _number(dict(self.key.parameters).get(name, self.sample.config.get(name)))
 
-    def beside(self, quantity: str) -> tuple[str, Sample | Report] | None:
+    def beside(self, quantity: str) -> tuple[str, AnySample] | None:
         """A sound sample of the same measurement and subject, and its key."""
         text = str(Key(self.key.measurement, self.key.subject, quantity))
         sample = self.sound.samples.get(text)

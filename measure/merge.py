@@ -6,7 +6,7 @@ import shlex
 
 import msgspec
 
-from measure.results import Failure, Report, Results, ResultsError, Run, Sample
+from measure.results import AnySample, Failure, Results, ResultsError, Run, Sample
 from measure.session import difference
 
 
@@ -39,9 +39,9 @@ def _chosen(source: Results, name: str, only: str) -> list[Run]:
 
 
 def _one(runs: list[Run], name: str) -> list[Run]:
-    """A new name is for one run: the one chosen, else the only executed one."""
-    executed = [run for run in runs if run.kind == "executed"]
-    runs = runs if len(runs) == 1 else executed
+    """A new name is for one run: the one chosen, else the only one that is not reported."""
+    measured = [run for run in runs if run.kind != "reported"]
+    runs = runs if len(runs) == 1 else measured
     if len(runs) != 1:
         known = ", ".join(run.id for run in runs) or "none"
         raise ResultsError(f"{name}: --as renames one run, but there are: {known}. Choose one with --run.")
@@ -54,8 +54,8 @@ def renamed(run: Run, run_id: str) -> Run:
     return msgspec.structs.replace(run, id=run_id, samples=samples)
 
 
-def _with_command(sample: Sample | Report, old: str, new: str) -> Sample | Report:
-    if isinstance(sample, Report):
+def _with_command(sample: AnySample, old: str, new: str) -> AnySample:
+    if not isinstance(sample, Sample):
         return sample
     try:
         words = shlex.split(sample.command)
@@ -85,6 +85,8 @@ def _check(mine: Run, theirs: Run, where: str) -> None:
     cure = "Bring it in under another name with --as NEWID."
     if "reported" in (mine.kind, theirs.kind):
         raise ResultsError(f"{where}: differs from the run of that name, and reported runs are not merged over. {cure}")
+    if mine.kind != theirs.kind:
+        raise ResultsError(f"{where}: {theirs.kind}, and the run of that name is {mine.kind}. {cure}")
     if mine.machine != theirs.machine:
         raise ResultsError(f"{where}: another machine ({difference(mine.machine, theirs.machine)} there). {cure}")
     for text, sample in theirs.samples.items():
@@ -92,7 +94,7 @@ def _check(mine: Run, theirs: Run, where: str) -> None:
             raise ResultsError(f"{where}: {text}: there is another sample of that name. {cure}")
 
 
-def _failures(mine: Run, theirs: Run, samples: dict[str, Sample | Report]) -> dict[str, Failure]:
+def _failures(mine: Run, theirs: Run, samples: dict[str, AnySample]) -> dict[str, Failure]:
     """The later reason of each key that still has no sample."""
     both = sorted([*mine.failures.items(), *theirs.failures.items()], key=lambda pair: pair[1].at)
     return {text: failure for text, failure in both if text not in samples}

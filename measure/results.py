@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import filelock
 import msgspec
@@ -60,7 +60,17 @@ UNITS_OF = {
     "rate": ("tok/s",),
     "prefill_rate": ("tok/s",),
     "prefill_time": _TIME,
+    "prefill_rate_at_depth": ("tok/s",),
     "first_token": _TIME,
+    "first_token_under_load": _TIME,
+    "token_time": _TIME,
+    "token_time_under_load": _TIME,
+    "token_time_with_first": _TIME,
+    "token_time_with_first_under_load": _TIME,
+    "batch_time": _TIME,
+    "output_rate": ("tok/s",),
+    "output_rate_under_load": ("tok/s",),
+    "token_rate": ("tok/s",),
     "thinking_time": _TIME,
     "loaded_weights": ("GB", "GiB"),
     "parameters": ("param",),
@@ -96,12 +106,26 @@ SMALLEST, LARGEST = 1e-12, 1e18
 PARAMETERS_OF = {
     "rate": ("requests",),
     "first_token": ("requests",),
+    "token_time": ("requests",),
+    "token_time_with_first": ("requests",),
+    "batch_time": ("requests",),
     "prefill_rate": ("tokens", "input"),
     "prefill_time": ("tokens", "input"),
 }
 """What the key of a quantity has to tell: one of these. A matrix product's tells its dtype and n, and no more."""
 
-LEAST = {"n": 1, "requests": 1, "tokens": 1, "steps": 0, "stack": 0, "right": 0}
+LEAST = {
+    "n": 1,
+    "requests": 1,
+    "tokens": 1,
+    "prompt": 1,
+    "output": 1,
+    "prompts": 1,
+    "depth": 0,
+    "steps": 0,
+    "stack": 0,
+    "right": 0,
+}
 """Parameters of a key that are whole numbers, and the least each can be."""
 
 REASONS = {
@@ -181,7 +205,54 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     @property
     def interval(self) -> tuple[float, float]:
-        return (self.median if self.low is None else self.low, self.median if self.high is None else self.high)
+        return _bounds(self)
+
+
+class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a tool's file tells of repetitions that it does not hold."""
+
+    median: float
+    low: float | None = None
+    high: float | None = None
+    """An interval that holds the median with at least 95%."""
+    count: int = 0
+    """Repetitions the file tells of, else 0."""
+
+
+class Import(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One measurement that another program made, from a file of its own: all repetitions, or else their summary."""
+
+    unit: str
+    tool: str
+    """What wrote the file, such as `llama-bench`."""
+    sha256: str
+    """Of the file, in lower-case hexadecimal digits."""
+    values: list[float] = []
+    summary: Summary | None = None
+    """In place of values."""
+    at: str = ""
+    """When it was measured, if the file says so."""
+    given: dict[str, str] = {}
+    """What was told at import because the file does not say it."""
+    config: dict[str, str | int | float | bool] = {}
+    versions: dict[str, str] = {}
+    total: int = 0
+    """Repetitions made, where more than `KEPT_VALUES`; else 0."""
+
+    @property
+    def count(self) -> int:
+        return self.summary.count if self.summary else self.total or len(self.values)
+
+    @property
+    def median(self) -> float:
+        return self.summary.median if self.summary else statistics.median(self.values)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return _bounds(self.summary) if self.summary else median_interval(self.values)
+
+
+AnySample: TypeAlias = Sample | Report | Import
 
 
 class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -193,13 +264,16 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 
 class Run(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """One machine, measured (executed) or told of (reported)."""
+    """One machine: measured by this program (executed), by others' tools (imported), or told of (reported).
+
+    An executed run may hold imports too, where its machine is the one that the tool ran on.
+    """
 
     id: str
     kind: str
     machine: Machine
     started: str
-    samples: dict[str, Sample | Report] = {}
+    samples: dict[str, AnySample] = {}
     failures: dict[str, Failure] = {}
 
 
@@ -232,6 +306,7 @@ _WHOLE = re.compile(r"0|[1-9][0-9]{0,8}")
 _UNFINISHED = ".unfinished"
 _REMEASURE = "Remove the entry, or measure again."
 _ELSEWHERE = "Choose another place with --results."
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -252,6 +327,11 @@ def parse_key(text: str) -> Key:
     if names != sorted(set(names)):
         raise ValueError("the names after '?' are in alphabetical order, each once")
     return Key(first, subject[0] if subject else "", quantity, tuple(pairs))  # type: ignore[arg-type]
+
+
+def _bounds(told: Report | Summary) -> tuple[float, float]:
+    """Low and high as told, else the median in their place."""
+    return (told.median if told.low is None else told.low, told.median if told.high is None else told.high)
 
 
 def median_interval(values: list[float], confidence: float = 0.95) -> tuple[float, float]:
@@ -284,7 +364,13 @@ class _Run(msgspec.Struct, forbid_unknown_fields=True):
     failures: dict[str, msgspec.Raw] = {}
 
 
-_KINDS: dict[str, type[Sample] | type[Report]] = {"executed": Sample, "reported": Report}
+_KINDS: dict[str, type[AnySample]] = {"executed": Sample, "imported": Import, "reported": Report}
+
+
+class _Maker(msgspec.Struct):
+    """The field of an import that no other sample has."""
+
+    tool: Any = None
 
 
 def load(
@@ -328,10 +414,11 @@ def _run(raw: _Run, name: str) -> Run:
     where = f"{name}: run {raw.id!r}"
     check_id(raw.id, where)
     if raw.kind not in _KINDS:
-        raise ResultsError(f"{where}: kind {raw.kind!r} is neither 'executed' nor 'reported'. Correct it.")
+        known = ", ".join(repr(kind) for kind in _KINDS)
+        raise ResultsError(f"{where}: kind {raw.kind!r} is none of {known}. Correct it.")
     _check_time(raw.started, f"{where}: started")
     machine = _machine(raw.machine, f"{where}: machine")
-    samples = {text: _sample(text, part, _KINDS[raw.kind], where) for text, part in raw.samples.items()}
+    samples = {text: _sample(text, part, raw.kind, where) for text, part in raw.samples.items()}
     failures = {text: _failure(text, part, f"{where}: failure {_shown(text)}") for text, part in raw.failures.items()}
     return Run(raw.id, raw.kind, machine, raw.started, samples, failures)
 
@@ -351,10 +438,12 @@ def _part(raw: msgspec.Raw, kind: type[T], where: str) -> T:
         raise ResultsError(f"{where}: {error}. Correct or remove this entry.") from None
 
 
-def _sample(text: str, raw: msgspec.Raw, kind: type[Sample] | type[Report], where: str) -> Sample | Report:
+def _sample(text: str, raw: msgspec.Raw, kind: str, where: str) -> AnySample:
     where = f"{where}: {_shown(text)}"
     parsed = check_key(text, where)
-    sample = _part(raw, kind, where)
+    imported = kind == "executed" and _part(raw, _Maker, where).tool is not None
+    made: type[AnySample] = Import if imported else _KINDS[kind]
+    sample: AnySample = _part(raw, made, where)
     check(sample, parsed, where)
     return sample
 
@@ -388,7 +477,7 @@ def check_id(run_id: str, where: str) -> None:
         raise ResultsError(f"{where}: an id is 1 to 40 lower-case letters, digits and hyphens. Rename it.")
 
 
-def check(sample: Sample | Report, of: Key, where: str) -> None:
+def check(sample: AnySample, of: Key, where: str) -> None:
     """Refuse a sample whose key tells too little, whose unit does not fit, or with a number that cannot be."""
     _check_parameters(of, where)
     _check_unit(sample.unit, of.quantity, where)
@@ -396,11 +485,13 @@ def check(sample: Sample | Report, of: Key, where: str) -> None:
         if isinstance(value, int | float) and not abs(value) <= LARGEST:
             told = f"config {_shown(name)} is not a finite number of at most {LARGEST:g}"
             raise ResultsError(f"{where}: {told}. {_REMEASURE}")
-    if isinstance(sample, Sample):
-        _check_repeats(sample, where)
-        _check_values(sample.values, of.quantity, where)
+    if isinstance(sample, Import):
+        _check_import(sample, of.quantity, where)
+    elif isinstance(sample, Sample):
+        _check_time(sample.at, f"{where}: at")
+        _check_repeats(sample, of.quantity, where)
     else:
-        _check_report(sample, of.quantity, where)
+        _check_median(sample, of.quantity, where)
 
 
 def _check_parameters(of: Key, where: str) -> None:
@@ -425,8 +516,22 @@ def _check_unit(unit: str, quantity: str, where: str) -> None:
         raise ResultsError(f"{where}: unit {_shown(unit, quoted=True)} does not fit. {cure}")
 
 
-def _check_repeats(sample: Sample, where: str) -> None:
-    _check_time(sample.at, f"{where}: at")
+def _check_import(sample: Import, quantity: str, where: str) -> None:
+    if not _SHA256.fullmatch(sample.sha256):
+        raise ResultsError(f"{where}: sha256 is not 64 lower-case hexadecimal digits. Import the file again.")
+    if not sample.tool:
+        raise ResultsError(f"{where}: tool is empty. Import the file again.")
+    if bool(sample.values) == (sample.summary is not None):
+        raise ResultsError(f"{where}: either values or a summary has to be there. Import the file again.")
+    if sample.at:
+        _check_time(sample.at, f"{where}: at")
+    if sample.summary:
+        _check_median(sample.summary, quantity, where)
+    else:
+        _check_repeats(sample, quantity, where)
+
+
+def _check_repeats(sample: Sample | Import, quantity: str, where: str) -> None:
     _check_count(sample.total, f"{where}: total")
     kept = len(sample.values)
     if not kept:
@@ -436,13 +541,14 @@ def _check_repeats(sample: Sample, where: str) -> None:
         raise ResultsError(f"{where}: {kept} values, and a sample keeps at most {KEPT_VALUES}. {cure}")
     if 0 < sample.total < kept:
         raise ResultsError(f"{where}: total is {sample.total}, but there are {kept} values. Correct it.")
+    _check_values(sample.values, quantity, where)
 
 
-def _check_report(report: Report, quantity: str, where: str) -> None:
-    _check_count(report.count, f"{where}: count")
-    low, high = report.interval
-    _check_values([report.median, low, high], quantity, where)
-    if not low <= report.median <= high:
+def _check_median(told: Report | Summary, quantity: str, where: str) -> None:
+    _check_count(told.count, f"{where}: count")
+    low, high = _bounds(told)
+    _check_values([told.median, low, high], quantity, where)
+    if not low <= told.median <= high:
         raise ResultsError(f"{where}: the median lies outside low and high. Correct them.")
 
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from measure.results import REASONS, Key, Report, Run, Sample
+from measure.results import REASONS, AnySample, Key, Report, Run
 from measure.runner import Outcome, Step
 
 out = Console(highlight=False, markup=False, soft_wrap=True)
@@ -114,14 +114,15 @@ def show_run(run: Run, new: Iterable[Key]) -> None:
         out.print(f"not measured: {text}: {failure_text(failure.reason, failure.detail)}")
 
 
-def value(sample: Sample | Report) -> str:
+def value(sample: AnySample) -> str:
     """A sample's median and unit."""
     return f"{sample.median:.4g} {sample.unit}" if abs(sample.median) < 1e4 else f"{sample.median:,.0f} {sample.unit}"
 
 
-def spread(sample: Sample | Report) -> str:
+def spread(sample: AnySample) -> str:
     """Lowest and highest value, if there are several."""
-    low, high = (min(sample.values), max(sample.values)) if isinstance(sample, Sample) else sample.interval
+    values = [] if isinstance(sample, Report) else sample.values
+    low, high = (min(values), max(values)) if values else sample.interval
     return f"{low:.4g} to {high:.4g}" if high > low else ""
 
 

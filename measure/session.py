@@ -44,8 +44,9 @@ class Session:
         return self.machine.device
 
     def wanted(self, key: Key) -> bool:
-        """Whether the run still lacks this sample."""
-        return self.load(key) is None
+        """Whether the run still lacks this sample, be it measured or imported."""
+        run = self._stored().run(self.run_id)
+        return run is None or str(key) not in run.samples
 
     def load(self, key: Key) -> Sample | None:
         """A sample measured earlier in this run, or None."""
@@ -111,6 +112,8 @@ class Session:
 
 def foreign(run: Run, machine: Machine) -> str:
     """Why samples of `machine` must not go into `run`; empty if they may."""
+    if run.kind == "imported":
+        return "it was imported, and too little is known of its machine to measure on into it"
     if run.kind != "executed":
         return "it holds figures that others reported, and measured samples do not go among them"
     if run.machine != machine:

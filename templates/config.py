@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -39,8 +40,14 @@ class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     magpie: str
     recognition: str
     focus: Focus | None = None
-    article: datetime.date | None = None
     optional: bool = False
+
+
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The article that the site retells. `address` is empty where none is known."""
+
+    date: datetime.date
+    address: str = ""
 
 
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,6 +81,15 @@ def editions() -> dict[str, Told]:
     if all(entry.optional for entry in told.values()):
         raise _error("editions.toml", "there is no edition that is always told")
     return told
+
+
+@cache
+def source() -> Source:
+    """source.toml. Raises ConfigError."""
+    found = _read("source.toml", Source)
+    if found.address and not re.fullmatch(r"https://[\w.~:/?#@!$&*+,;=%-]+", found.address):
+        raise _error("source.toml", f"address {found.address!r} is no https address")
+    return found
 
 
 @cache

@@ -20,6 +20,7 @@ class Kind(StrEnum):
     """How a number came to be; each is told apart by sight on the pages."""
 
     MEASURED = "measured"
+    IMPORTED = "imported"
     CALCULATED = "calculated"
     REPORTED = "reported"
     CITED = "cited"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from measure.results import Report, Run, Sample
+from measure.results import Import, Report, Run, Sample
 from templates import formats
 from templates.facts.edition import Edition
 from templates.facts.group import Group
@@ -130,14 +130,29 @@ class Receipts:
             yield self.text("receipt", "configuration"), plain(_pairs(sample.config))
         if isinstance(sample, Report):
             yield self.text("receipt", "source"), plain(sample.source)
+        elif isinstance(sample, Import):
+            yield from self._imported(sample)
         else:
             yield from self._executed(sample)
         if sample.versions:
             yield self.text("receipt", "versions"), plain(_pairs(sample.versions))
 
+    def _imported(self, sample: Import) -> Iterator[tuple[str, str]]:
+        yield self.text("receipt", "tool"), plain(sample.tool)
+        yield self.text("receipt", "file"), element("code", f"SHA-256 {sample.sha256}")
+        if sample.given:
+            yield self.text("receipt", "given"), plain(_pairs(sample.given))
+        if sample.values:
+            yield from self._spread(sample.values)
+        if sample.at:
+            yield self.text("receipt", "date"), self.voice.date(sample.at)
+
+    def _spread(self, values: list[float]) -> Iterator[tuple[str, str]]:
+        told = ", ".join(formats.number(value, self.voice.language, significant=4) for value in values[:SHOWN])
+        yield self.text("receipt", "spread"), told + (" …" if len(values) > SHOWN else "")
+
     def _executed(self, sample: Sample) -> Iterator[tuple[str, str]]:
-        values = ", ".join(formats.number(value, self.voice.language, significant=4) for value in sample.values[:SHOWN])
-        yield self.text("receipt", "spread"), values + (" …" if len(sample.values) > SHOWN else "")
+        yield from self._spread(sample.values)
         yield self.text("receipt", "date"), self.voice.date(sample.at)
         yield self.text("receipt", "command"), element("code", plain(sample.command))
 

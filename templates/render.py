@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from measure import limits
 from measure.results import Results, ResultsError
-from templates import charts, claims
+from templates import charts, claims, config
 from templates.config import ConfigError
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
@@ -146,7 +146,7 @@ class Page:
             ) from error
 
     def _names(self) -> dict[str, Any]:
-        edition, voice = self.told.edition, self.voice
+        edition, voice, source = self.told.edition, self.voice, config.source()
         return {
             "voice": voice,
             "e": edition,
@@ -169,6 +169,8 @@ class Page:
             "machine": lambda machine: voice.machine(machine.samples.run) if machine.samples.run else "",
             "rules": [rule.name for rule in limits.RULES],
             "date": voice.date,
+            "source": source,
+            "source_date": voice.date(source.date.isoformat()),
             "label": voice.labels.get,
         }
 

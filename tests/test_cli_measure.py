@@ -11,7 +11,7 @@ import pytest
 
 from measure import cli, doctor, machine, registry, results, runner, screen
 from measure.merge import renamed
-from measure.results import Failure, Machine, Report, Results, Run, Sample
+from measure.results import Failure, Import, Machine, Report, Results, Run, Sample
 
 ROOT = Path(__file__).parent.parent
 MACHINE = Machine("a small machine", "cpu", cores=2)
@@ -52,6 +52,11 @@ def executed(run_id="here", machine=MACHINE, **rates):
 
 def reported(run_id="source-a", value=905.0):
     return Run(run_id, "reported", MACHINE, "2026-10-06", {"bandwidth/sum": Report("GB/s", value, "an article")})
+
+
+def imported(run_id="here", value=9.0, machine=MACHINE):
+    samples = {"decode_llama/m-q8_0/rate?requests=1": Import("tok/s", "llama-bench", "0a" * 32, [value])}
+    return Run(run_id, "imported", machine, AT, samples)
 
 
 def refused(answer, *parts):
@@ -404,6 +409,7 @@ def test_merge_joins_samples_of_one_machine(call):
         (executed(rate=2.0), ["x/rate?requests=1: there is another sample of that name"]),
         (executed(machine=Machine("a server", "cuda"), rate=1.0), ["name 'a small machine' against 'a server' there"]),
         (reported("here"), ["reported runs are not merged over"]),
+        (imported(), ["imported, and the run of that name is executed"]),
         (reported("source-a", 906.0), ["run 'source-a'", "reported runs are not merged over"]),
     ],
 )
@@ -421,6 +427,16 @@ def test_merge_renames_on_the_way_in(call):
     assert code == 0 and "run 'h200': brought in" in out
     assert stored().run("h200").samples["x/rate?requests=1"].command == "python -m measure run x --run h200"
     assert stored().run("here") == executed(rate=1.0)
+
+
+def test_merge_takes_an_imported_run_as_any_other(call):
+    put(imported("a"))
+    put(imported("a"), reported(), file="other.json")
+    assert call("merge", "other.json", "--run", "a")[0] == 0
+    assert call("merge", "other.json", "--as", "b")[0] == 0
+    assert stored().run("b").samples == imported().samples and stored().run("b").kind == "imported"
+    put(imported("a", 8.0), file="other.json")
+    assert refused(call("merge", "other.json"), "another sample of that name")
 
 
 def test_merge_renames_one_run_only(call):

@@ -24,6 +24,8 @@ MISTAKES = [
     ("thresholds.toml", 'near = { value = -1, unit = "%" }\n', "near"),
     ("thresholds.toml", 'near = { value = inf, unit = "%" }\n', "near"),
     ("thresholds.toml", 'near = { value = "high", unit = "%" }\n', "near"),
+    ("source.toml", "date = 5\n", "date"),
+    ("source.toml", 'date = 2026-10-06\naddress = "javascript:alert(1)"\n', "address"),
     ("labels.toml", "[kind\n", "labels.toml"),
     ("labels.toml", "[kind]\nmeasured = 5\n", "labels.toml"),
 ]
@@ -42,7 +44,7 @@ def files(tmp_path, monkeypatch):
 
 
 def forget():
-    for read in (config.editions, config.lines, config.labels):
+    for read in (config.editions, config.lines, config.labels, config.source):
         read.cache_clear()
 
 
@@ -54,7 +56,7 @@ def test_a_mistake_is_named(files, name, text, named):
     assert named in str(error.value) and name in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["editions.toml", "thresholds.toml", "evidence.toml", "labels.toml"])
+@pytest.mark.parametrize("name", ["editions.toml", "thresholds.toml", "evidence.toml", "labels.toml", "source.toml"])
 @pytest.mark.parametrize("damage", [None, b"\xff\xfe"])
 def test_a_file_that_cannot_be_read_is_named(files, name, damage):
     (files / name).write_bytes(damage) if damage else (files / name).unlink()
@@ -81,6 +83,15 @@ def test_braces_that_nothing_fills_are_named(files):
     (files / "labels.toml").write_text(text.replace("Prompt of {n} tokens", "Prompt of {zzz} tokens"))
     with pytest.raises(config.ConfigError, match=r"\[group\] prompt: braces"):
         Labels("en").filled("group", "prompt", n=1)
+
+
+def test_the_source_article_is_linked_once_its_address_is_known(files):
+    assert "example.org" not in render.pages(load(RESULTS))["en/cpu/index.md"]
+    (files / "source.toml").write_text('date = 2026-10-06\naddress = "https://example.org/article"\n')
+    config.source.cache_clear()
+    page = render.pages(load(RESULTS))["en/cpu/index.md"]
+    assert page.split("##")[0].count("https://example.org/article") == 1
+    assert page.partition("{#references}")[2].count("<https://example.org/article>") == 1
 
 
 def test_shipped_files_are_sound():

@@ -1,6 +1,7 @@
 """Rendering: current, repeatable, whole where a sample is missing, moving with the data, safe with any text."""
 
 import copy
+import html
 import json
 import re
 import subprocess
@@ -13,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paths import DOCS, RESULTS, ROOT, TEMPLATES
 
-from measure.results import Machine, Results, Sample, dump, load, parse
+from measure.results import Import, Machine, Results, Run, Sample, Summary, dump, load, parse
 from templates import environment, render, write
 from templates.config import ConfigError
 from templates.facts.edition import editions
 from templates.labels import LANGUAGES
-from templates.quantity import Constant, Sampled
+from templates.quantity import Constant, Kind, Sampled
 from templates.receipts import Receipts
 
 SHIPPED = load(RESULTS)
@@ -319,8 +320,6 @@ def test_any_text_comes_out_as_text(text):
 
 def assert_text(text):
     """The name of an executed run's machine, converted by the site's Markdown, reads as it was written."""
-    import html
-
     import markdown
 
     from templates.voice import plain
@@ -345,6 +344,39 @@ def test_a_hostile_machine_does_not_change_the_pages_structure():
         if "/here/" in path and path.endswith(".md"):
             for piece in ("<b>", "**x**", "`y`", "[z](q)"):
                 assert piece not in text, path
+
+
+def told_of_imports(kind):
+    """The shipped data with a run `here` that holds imports: all values of one, a summary of the other."""
+    subject = "decode_llama/qwen3-0.6b-q8_0"
+    made = {"tool": "llama-bench <b>", "sha256": "0a" * 32, "given": {"model": "qwen3-0.6b-q8_0"}}
+    samples = {
+        f"{subject}/rate?requests=1": Import("tok/s", **made, values=[98.0, 100.0, 101.0], at="2026-11-29T13:45:00Z"),
+        f"{subject}/prefill_rate?tokens=512": Import("tok/s", **made, summary=Summary(5000.0, 4900.0, 5100.0, 20)),
+    }
+    results = parse(dump(SHIPPED).encode())
+    results.runs.append(Run("here", kind, Machine("NVIDIA H200", "cuda"), "2026-11-29", samples))
+    return parse(dump(results).encode())
+
+
+@pytest.mark.parametrize("kind", ["imported", "executed"])
+def test_an_import_is_told_apart_and_its_receipt_names_tool_file_and_what_was_told(kind):
+    results = told_of_imports(kind)
+    edition = next(edition for edition in editions(results) if edition.id == "here")
+    rate, prefill = (edition.facts[f"here.llama.qwen3-0.6b-q8_0.{name}"] for name in ("rate", "p512.rate"))
+    assert (rate.kind, rate.value) == (Kind.IMPORTED, 100.0)
+    assert (prefill.low, prefill.value, prefill.high) == (4900.0, 5000.0, 5100.0)
+    assert edition.facts["here.llama.qwen3-0.6b-q8_0.token_time"].kind is Kind.CALCULATED
+    missing = edition.facts["here.llama.qwen3-0.6b-q8_0.weights"].absences[0].reason
+    assert missing == {"imported": "not_imported", "executed": "not_run"}[kind]
+    pages = render.pages(results)
+    for language, words in (("ko", "가져온 값"), ("en", "imported"), ("zh", "导入")):
+        text = pages[f"{language}/here/receipts.md"]
+        receipt = text[text.index('id="here.llama.qwen3-0.6b-q8_0.rate"') :].partition("</section>")[0]
+        assert "<b>" not in receipt
+        told = (words, f"SHA-256 {'0a' * 32}", "model=qwen3-0.6b-q8_0", "98.00, 100.0, 101.0", "llama-bench <b>")
+        assert all(part in html.unescape(receipt) for part in told), receipt
+        assert "python -m measure" not in receipt
 
 
 def test_facts_as_json():

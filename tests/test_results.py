@@ -12,17 +12,32 @@ import time
 import tomllib
 from pathlib import Path
 
+import hypothesis
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from measure import results
-from measure.results import Failure, Key, Machine, Report, Results, ResultsError, Run, Sample, key, parse_key
+from measure.results import (
+    Failure,
+    Import,
+    Key,
+    Machine,
+    Report,
+    Results,
+    ResultsError,
+    Run,
+    Sample,
+    Summary,
+    key,
+    parse_key,
+)
 
 ROOT = Path(__file__).parent.parent
 AT = "2026-11-29T13:45:00Z"
 MACHINE = {"name": "a machine", "device": "cpu"}
 SAMPLE = {"unit": "tok/s", "values": [1.0, 2.0], "at": AT, "command": "python -m measure run x --run here"}
+IMPORT = {"unit": "tok/s", "tool": "llama-bench", "sha256": "0a" * 32, "values": [1.0, 2.0], "given": {"gpu": "0"}}
+SUMMED = {**IMPORT, "values": [], "summary": {"median": 1.5, "low": 1.0, "high": 2.0, "count": 20}}
 REPORT = {"unit": "GB/s", "median": 905.0, "low": 903.0, "high": 905.0, "source": "an article"}
 RATE = "decode_vllm/qwen3-0.6b-bf16/rate?requests=4"
 
@@ -49,6 +64,15 @@ def test_a_file_is_read_as_it_was_written():
     assert results.parse(results.dump(data).encode()) == data
 
 
+def test_an_import_is_read_with_its_values_or_their_summary():
+    samples = {RATE: SAMPLE, "decode_vllm/m-bf16/rate?requests=1": IMPORT, "decode_vllm/m-bf16/rate?requests=2": SUMMED}
+    measured, imported, summed = parsed(document(samples=samples)).run("here").samples.values()
+    assert isinstance(measured, Sample) and isinstance(imported, Import) and isinstance(summed, Import)
+    assert (imported.median, imported.interval, imported.count) == (1.5, (1.0, 2.0), 2)
+    assert (summed.median, summed.interval, summed.count) == (1.5, (1.0, 2.0), 20)
+    assert list(parsed(document(kind="imported", samples={RATE: IMPORT})).run("here").samples) == [RATE]
+
+
 def test_writing_twice_gives_the_same_bytes_in_a_stable_order(tmp_path):
     texts = [f"x/rate?requests={n}" for n in (16, 4, 1, 2)]
     data = parsed(document(samples=dict.fromkeys(texts, SAMPLE)))
@@ -69,6 +93,12 @@ samples = st.builds(
     config=configs, versions=st.dictionaries(texts, texts),
 )  # fmt: skip
 reports = st.builds(Report, unit=st.just("tok/s"), median=numbers, source=texts, config=configs)
+summaries = st.builds(Summary, median=numbers, count=st.integers(0, 1000))
+given = st.dictionaries(texts, texts)
+made = {"unit": st.just("tok/s"), "tool": texts.filter(bool), "sha256": st.just("0a" * 32), "given": given}
+imports = st.builds(
+    Import, **made, config=configs, at=st.sampled_from(["", AT]), values=st.lists(numbers, min_size=1, max_size=5)
+) | st.builds(Import, **made, summary=summaries)
 machines = st.builds(Machine, name=texts, device=texts, cores=st.integers(0, 1000), driver=texts)
 keys = st.builds(
     lambda n, subject, quantity: str(key("decode_vllm", quantity, subject, requests=n)),
@@ -76,14 +106,24 @@ keys = st.builds(
 )  # fmt: skip
 
 
-@given(machines, st.dictionaries(keys, samples, max_size=4), st.dictionaries(keys, reports, max_size=4), texts)
-def test_any_text_and_number_survives_the_round_trip(machine, executed, reported, detail):
+@hypothesis.given(
+    machines,
+    st.dictionaries(keys, samples | imports, max_size=4),
+    st.dictionaries(keys, reports, max_size=4),
+    st.dictionaries(keys, imports, max_size=4),
+    texts,
+)
+def test_any_text_and_number_survives_the_round_trip(machine, executed, reported, imported, detail):
     failures = {"x/rate": Failure("crashed", AT, detail)}
-    runs = [Run("a", "executed", machine, AT, executed, failures), Run("b", "reported", machine, AT, reported)]
+    runs = [
+        Run("a", "executed", machine, AT, executed, failures),
+        Run("b", "reported", machine, AT, reported),
+        Run("c", "imported", machine, AT, imported),
+    ]
     assert results.parse(results.dump(Results(runs)).encode()) == Results(runs)
 
 
-@given(st.binary())
+@hypothesis.given(st.binary())
 def test_no_bytes_are_more_than_one_clear_error(data):
     try:
         results.parse(data)
@@ -91,7 +131,7 @@ def test_no_bytes_are_more_than_one_clear_error(data):
         assert str(error).startswith("results.json: ") and str(error).endswith(".")
 
 
-@given(st.data())
+@hypothesis.given(st.data())
 def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
     text = json.dumps(document())
     place = data.draw(st.integers(0, len(text) - 1))
@@ -110,7 +150,7 @@ def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
     [
         ({"id": "Here!"}, ["run 'Here!'", "lower-case", "Rename it"]),
         ({"id": ""}, ["run ''", "Rename it"]),
-        ({"kind": "guessed"}, ["run 'here'", "'guessed'", "'executed' nor 'reported'", "Correct it"]),
+        ({"kind": "guessed"}, ["run 'here'", "'guessed'", "none of 'executed', 'imported', 'reported'", "Correct it"]),
         ({"started": "yesterday"}, ["run 'here'", "started", "'yesterday' is not a date", "Write it like 2026"]),
         ({"machine": {"name": "x"}}, ["run 'here': machine", "`device`", "Correct or remove"]),
         ({"machine": {**MACHINE, "host": "h"}}, ["run 'here': machine", "`host`", "Correct or remove"]),
@@ -146,6 +186,17 @@ def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
         ({"failures": {"x/rate": {"at": AT}}}, ["failure x/rate", "reason", "Correct or remove"]),
         ({"failures": {"no key": {"reason": "crashed"}}}, ["failure 'no key'", "not a key", "Rename it"]),
         ({"kind": "reported"}, [RATE, "Correct or remove"]),
+        ({"kind": "imported"}, [RATE, "Correct or remove"]),
+        ({"kind": "imported", "samples": {RATE: {**IMPORT, "sha256": "0A" * 32}}}, [RATE, "sha256", "Import the"]),
+        ({"samples": {RATE: {**IMPORT, "sha256": "0a"}}}, [RATE, "sha256", "64 lower-case", "Import the file again"]),
+        ({"samples": {RATE: {**IMPORT, "tool": ""}}}, [RATE, "tool is empty"]),
+        ({"samples": {RATE: {**IMPORT, "values": []}}}, [RATE, "either values or a summary"]),
+        ({"samples": {RATE: {**SUMMED, "values": [1.0]}}}, [RATE, "either values or a summary"]),
+        ({"samples": {RATE: {**SUMMED, "summary": {"median": 0.5, "low": 1.0}}}}, [RATE, "outside low and high"]),
+        ({"samples": {RATE: {**SUMMED, "summary": {"median": 1.0, "count": -1}}}}, [RATE, "count", "negative"]),
+        ({"samples": {RATE: {**IMPORT, "values": [-1.0]}}}, [RATE, "not above zero"]),
+        ({"samples": {RATE: {**IMPORT, "total": 1}}}, [RATE, "total is 1"]),
+        ({"samples": {RATE: {**IMPORT, "at": "yesterday"}}}, [RATE, "'yesterday' is not a date"]),
         ({"kind": "reported", "samples": {"bandwidth/sum": {**REPORT, "low": 906}}}, ["bandwidth/sum", "outside"]),
         ({"kind": "reported", "samples": {"bandwidth/sum": {**REPORT, "low": -1}}}, ["bandwidth/sum", "above zero"]),
         ({"kind": "reported", "samples": {"bandwidth/sum": {**REPORT, "count": -1}}}, ["bandwidth/sum", "negative"]),
@@ -305,7 +356,7 @@ def test_a_missing_file_is_told(tmp_path):
 # Keys and statistics
 
 
-@given(keys)
+@hypothesis.given(keys)
 def test_a_key_reads_back_as_it_was_written(text):
     assert str(parse_key(text)) == text
 
@@ -322,7 +373,7 @@ def test_the_interval_covers_the_median_as_often_as_it_says():
     assert results.median_interval([7.0]) == (7.0, 7.0)
 
 
-@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60))
+@hypothesis.given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60))
 def test_the_interval_holds_the_median(values):
     low, high = results.median_interval(values)
     assert low <= statistics.median(values) <= high

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from measure import child, registry, results, runner, session
-from measure.results import Failure, Machine, Report, Results, ResultsError, Run, Sample, parse_key
+from measure.results import Failure, Import, Machine, Report, Results, ResultsError, Run, Sample, parse_key
 from measure.runner import Interrupted, Job
 from measure.session import Session
 
@@ -298,6 +298,25 @@ def test_samples_do_not_go_among_reported_figures(file):
     results.save(Results([told]), file)
     with pytest.raises(ResultsError, match="figures that others reported"):
         measure(file, "steady")
+
+
+IMPORT = Import("tok/s", "llama-bench", "0a" * 32, [9.0])
+
+
+def test_samples_do_not_go_into_an_imported_run(file):
+    results.save(Results([Run("here", "imported", MACHINE, "2026-10-06", {"x/rate?requests=1": IMPORT})]), file)
+    with pytest.raises(ResultsError, match="it was imported, and too little is known of its machine"):
+        measure(file, "steady")
+
+
+def test_what_was_imported_is_not_measured_over(file):
+    text = "steady/qwen3-0.6b-bf16/rate?requests=4"
+    results.save(Results([Run("here", "executed", MACHINE, "2026-10-06", {text: IMPORT})]), file)
+    (outcome,) = measure(file, "steady")
+    assert [str(key) for key in outcome.kept] == [text] and len(outcome.measured) == 2
+    assert here(file).samples[text] == IMPORT
+    runner.set_aside(file, "here", ["steady"])
+    assert here(file).samples == {text: IMPORT}
 
 
 def test_set_aside_keeps_what_it_takes_out(file):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 
 from templates.claims.register import Register
 from templates.facts.constants import NO_TIME, ONE
 from templates.facts.edition import Edition
-from templates.facts.language_model import Prompt
+from templates.facts.language_model import Batch, LanguageModel, Prompt
+from templates.facts.table import Thresholds
 from templates.quantity import Absence
-from templates.truth import Truth, above, at_least, at_most, below, every
+from templates.truth import Outcome, Truth, above, at_least, at_most, below, every
 
 register = Register()
 claim = register.claim
@@ -114,28 +115,39 @@ def silence_as_calculated(e: Edition) -> Truth:
 @claim
 def read_is_shared(e: Edition) -> Truth:
     """With the most requests timed, the total comes near as many times one request."""
-    widest = (model.widest for model in e.overall.batched)
-    return every((at_least(batch.efficiency, e.thresholds.shared) for batch in widest), e.overall.path)
+    return _widest(e, lambda batch: at_least(batch.efficiency, e.thresholds.shared))
+
+
+@claim
+def gain_within_ideal(e: Edition) -> Truth:
+    """With the most requests timed, no total is more times that of one request than there are requests."""
+    return _widest(e, lambda batch: at_most(batch.efficiency, e.thresholds.whole))
 
 
 @claim
 def arithmetic_idle(e: Edition) -> Truth:
     """With the most requests timed, arithmetic is still mostly idle."""
-    widest = (model.widest for model in e.overall.batched)
-    return every((below(batch.compute_share, e.thresholds.idle) for batch in widest), e.overall.path)
+    return _widest(e, lambda batch: below(batch.compute_share, e.thresholds.idle))
 
 
 @claim
 def crossover_reached(e: Edition) -> Truth:
     """Every model was timed with at least as many requests as its calculated crossover to arithmetic."""
-    return every((at_least(m.widest.at_once, m.crossover) for m in e.overall.batched), e.overall.path)
+    return every((at_least(m.widest.at_once, m.crossover) for m in e.models), e.overall.path)
 
 
 @claim
 def arithmetic_limits(e: Edition) -> Truth:
     """With the most requests timed, decoding uses most of the arithmetic that a plain matrix product reaches."""
-    widest = (model.widest for model in e.overall.batched)
-    return every((at_least(batch.compute_share, e.thresholds.computing) for batch in widest), e.overall.path)
+    return _widest(e, lambda batch: at_least(batch.compute_share, e.thresholds.computing))
+
+
+@claim
+def limited_past_crossover(e: Edition) -> Truth:
+    """Every model that was timed past its calculated crossover is limited by arithmetic there."""
+    widest = [model.widest for model in e.models if model.widest.requests > 1]
+    past = [batch for batch in widest if at_least(batch.at_once, batch.model.crossover).outcome is Outcome.HOLDS]
+    return every((at_least(batch.compute_share, e.thresholds.computing) for batch in past), e.overall.path)
 
 
 @claim
@@ -147,7 +159,7 @@ def arithmetic_takes_over(e: Edition) -> Truth:
 @claim
 def kv_outweighs_weights(e: Edition) -> Truth:
     """With the most requests timed, keys and values are more bytes than the weights."""
-    return every((above(m.widest.kv_over_weights, ONE) for m in e.overall.batched), e.overall.path)
+    return _widest(e, lambda batch: above(batch.kv_over_weights, ONE))
 
 
 # Prefill
@@ -168,7 +180,8 @@ def prefill_faster(e: Edition) -> Truth:
 @claim
 def prefill_flat(e: Edition) -> Truth:
     """From the length of a long prompt on, the rate is constant."""
-    return every((at_least(p.of_best, e.thresholds.flat) for p in _long_prompts(e)), e.overall.path)
+    longest_first = sorted(e.models, key=lambda model: -len(_long(model, e.thresholds)))
+    return every((_flat(model, e.thresholds) for model in longest_first), e.overall.path)
 
 
 @claim
@@ -181,6 +194,13 @@ def prefill_compute_bound(e: Edition) -> Truth:
 def short_prompt_slower(e: Edition) -> Truth:
     """The shortest prompt is taken in more slowly, token for token, than the best length."""
     return every((above(m.short_prompt_loss, e.thresholds.shorter) for m in e.models), e.overall.path)
+
+
+@claim
+def fixed_cost_possible(e: Edition) -> Truth:
+    """No longer prompt takes less time than the shortest one takes beyond the best rate, so that can be fixed."""
+    pairs = [(model.short_prompt_fixed, prompt) for model in e.models for prompt in model.timed_prompts[1:]]
+    return every((at_least(prompt.time, fixed) for fixed, prompt in pairs), e.overall.path)
 
 
 @claim
@@ -197,10 +217,26 @@ def _several(e: Edition, members: Iterable[Truth]) -> Truth:
     return replace(truth, absences=(Absence("one_model", e.overall.path),)) if alone else truth
 
 
-def _long_prompts(e: Edition) -> list[Prompt]:
-    """Long prompts of models that were timed with more than one of them; one alone is always as fast as itself."""
-    long = [
-        [p for p in model.prompts if p.rate.measured and p.tokens >= (e.thresholds.long.value or 0)]
-        for model in e.models
-    ]
-    return [prompt for prompts in long if len(prompts) > 1 for prompt in prompts]
+def _widest(e: Edition, judge: Callable[[Batch], Truth]) -> Truth:
+    """A claim about the most requests timed; a model that was timed with single requests alone is not judged."""
+    return every((_several_requests(model, judge) for model in e.models), e.overall.path)
+
+
+def _several_requests(model: LanguageModel, judge: Callable[[Batch], Truth]) -> Truth:
+    return judge(model.widest) if model.widest.requests > 1 else _absent("one_request", model.path)
+
+
+def _flat(model: LanguageModel, thresholds: Thresholds) -> Truth:
+    """Whether a model's long prompts all come near its best rate; one length alone has nothing to be held against."""
+    long = _long(model, thresholds)
+    if len(long) < 2:
+        return _absent("one_long_length" if long else "no_member", model.path)
+    return every((at_least(prompt.of_best, thresholds.flat) for prompt in long), model.path)
+
+
+def _long(model: LanguageModel, thresholds: Thresholds) -> list[Prompt]:
+    return [prompt for prompt in model.timed_prompts if prompt.tokens >= (thresholds.long.value or 0)]
+
+
+def _absent(reason: str, what: str) -> Truth:
+    return Truth(Outcome.UNDECIDED, (), (Absence(reason, what),))

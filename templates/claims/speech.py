@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from templates.claims.register import Register
 from templates.facts.edition import Edition
 from templates.facts.recognition import Chunk
@@ -21,6 +23,12 @@ NONE = constant(0, "1", "zero")
 def time_proportional(e: Edition) -> Truth:
     """A straight line explains the time of an utterance by its length."""
     return at_least(e.voxcpm.fit_r2, e.thresholds.linear)
+
+
+@claim
+def factors_fit_line(e: Edition) -> Truth:
+    """No utterance has a smaller real-time factor than the line gives the longest one."""
+    return at_least(e.voxcpm.factor_low, e.voxcpm.factor_by_line)
 
 
 @claim
@@ -82,9 +90,8 @@ def cache_pays(e: Edition) -> Truth:
 
 @claim
 def context_helps(e: Edition) -> Truth:
-    """On synthetic voices the middle chunk has a lower error rate than the shortest."""
-    first, middle = e.recognition.chunks[0], e.recognition.chunks[2]
-    return below(middle.error_synthetic, first.error_synthetic)
+    """On synthetic voices the middle chunk has a lower error rate than the shortest, by more than counts as level."""
+    return above(e.recognition.chunks[0].loss, e.thresholds.level)
 
 
 @claim
@@ -92,6 +99,20 @@ def largest_chunk_best(e: Edition) -> Truth:
     """On synthetic voices no chunk has a lower error rate than the largest."""
     *others, largest = e.recognition.chunks
     return every((at_most(largest.error_synthetic, o.error_synthetic) for o in others), e.recognition.path)
+
+
+@claim
+def card_largest_best(e: Edition) -> Truth:
+    """By the model card's rates no chunk has a lower error rate than the largest."""
+    *others, largest = e.recognition.chunks
+    return every((at_most(largest.card_error, o.card_error) for o in others), e.recognition.path)
+
+
+@claim
+def paper_look_ahead_helps(e: Edition) -> Truth:
+    """In the paper on cache-aware recognition, each longer look-ahead has a lower error rate."""
+    by_look_ahead = (e.evidence.noroozi_0, e.evidence.noroozi_240, e.evidence.noroozi_520, e.evidence.noroozi_1360)
+    return every((below(longer, shorter) for shorter, longer in pairwise(by_look_ahead)), e.evidence.path)
 
 
 @claim

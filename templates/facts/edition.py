@@ -137,8 +137,6 @@ class Edition:
 
     def __init__(self, edition: str, told: Told, results: Results) -> None:
         self.id = edition
-        self.article = str(told.article or "")
-        """Date of the article that the edition retells."""
         self.results = results
         self._samples: dict[str, Samples] = {}
         if told.focus:
@@ -190,6 +188,12 @@ class Edition:
         """Software that one run's samples were made with."""
         told = (item for sample in run.samples.values() for item in sample.versions.items())
         return list(dict.fromkeys(f"{name} {version}" for name, version in told))
+
+    @property
+    def random_weights(self) -> bool:
+        """Whether every model of the direct check was executed with random weights."""
+        samples = (sample for model in self.models for sample in model.executed)
+        return {sample.config.get("weights") for sample in samples} == {"random"}
 
     @property
     def engines(self) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from measure import models
-from measure.results import Key, key
+from measure.results import Key, Sample, key
 from templates.facts.constants import (
     BYTES_PER_PARAMETER,
     ONE,
@@ -62,6 +62,13 @@ class LanguageModel(Group):
     @property
     def timed_batches(self) -> list[Batch]:
         return [batch for batch in self.batches if batch.rate.measured]
+
+    @property
+    def executed(self) -> list[Sample]:
+        """Samples of this model that a program of this project measured with some weights."""
+        run = self.samples.run
+        found = [run.samples.get(str(batch.wanted)) for batch in self.batches] if run else []
+        return [sample for sample in found if isinstance(sample, Sample)]
 
     @property
     def widest(self) -> Batch:
@@ -165,7 +172,7 @@ class LanguageModel(Group):
         """Mean context with the most requests timed; where the prompt's length is not told, the part that is."""
         return self.widest.context
 
-    @fact("%", decimals=1)
+    @fact("%", decimals=0)
     def share_with_kv(self) -> Quantity:
         read = self.weights + self.kv_per_token * self.batch(1).context
         return self.rate * read / TOKEN / self.machine.bandwidth
@@ -227,10 +234,14 @@ class LanguageModel(Group):
         return self.prefill_compute / self.compute
 
     @property
+    def timed_prompts(self) -> list[Prompt]:
+        """Prompts that were timed, shortest first."""
+        return sorted((prompt for prompt in self.prompts if prompt.rate.measured), key=lambda prompt: prompt.tokens)
+
+    @property
     def shortest_prompt(self) -> Prompt | None:
         """The shortest prompt, if there is a longer one to hold it against."""
-        timed = [prompt for prompt in self.prompts if prompt.rate.measured]
-        return timed[0] if len(timed) > 1 else None
+        return self.timed_prompts[0] if len(self.timed_prompts) > 1 else None
 
     @fact("%", decimals=0)
     def short_prompt_loss(self) -> Quantity:

@@ -90,7 +90,7 @@ class MachineFacts(Group):
     def memory(self) -> Quantity:
         return self.samples.machine_memory()
 
-    @property
+    @fact("TFLOPS")
     def compute_ceiling(self) -> Quantity:
         """The arithmetic's ceiling over all types."""
         return best([product.throughput for product in self.products], "TFLOPS", f"{self.path} matmul")

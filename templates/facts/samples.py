@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from measure import limits, models
-from measure.results import Key, Report, ResultsError, Run, Sample, parse_key
+from measure.results import AnySample, Import, Key, ResultsError, Run, parse_key
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import DimensionalityError, unit
 
-_KINDS = {"executed": Kind.MEASURED, "reported": Kind.REPORTED}
+_KINDS = {"executed": Kind.MEASURED, "imported": Kind.IMPORTED, "reported": Kind.REPORTED}
+_ABSENT = {"executed": "not_run", "imported": "not_imported", "reported": "not_published"}
 
 
 class Samples:
@@ -46,7 +47,7 @@ class Samples:
         value = sample.config.get(name)
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
             return missing(spelled, origin, "not_recorded", f"{wanted} {name}")
-        return constant(float(value), spelled, name, f"{self.run_id}: {wanted}", self._kind())
+        return constant(float(value), spelled, name, f"{self.run_id}: {wanted}", self._kind(sample))
 
     def repeats(self, wanted: Key) -> Quantity:
         """How many repetitions a sample has; unmeasured where its source does not tell."""
@@ -54,7 +55,7 @@ class Samples:
         if sample is None or not sample.count:
             reason = self._reason(wanted) if sample is None else "not_recorded"
             return missing("1", Sampled(self.run_id, str(wanted)), reason, str(wanted))
-        return constant(float(sample.count), "1", "repeats", f"{self.run_id}: {wanted}", self._kind())
+        return constant(float(sample.count), "1", "repeats", f"{self.run_id}: {wanted}", self._kind(sample))
 
     def subjects(self, quantity: str) -> list[tuple[str, str]]:
         """Pairs of measurement and subject for which the run holds `quantity`, in the order of the run."""
@@ -89,15 +90,15 @@ class Samples:
             return missing("GB", Constant("memory"), "not_recorded" if machine else "no_run", self.run_id)
         return constant(size / 1e9, "GB", "memory", self.run_id, self._kind())
 
-    def _sample(self, text: str) -> Sample | Report | None:
+    def _sample(self, text: str) -> AnySample | None:
         self.used.add(text)
         return self.run.samples.get(text) if self.run else None
 
-    def _quantity(self, text: str, sample: Sample | Report, doubts: tuple[str, ...]) -> Quantity:
+    def _quantity(self, text: str, sample: AnySample, doubts: tuple[str, ...]) -> Quantity:
         low, high = sample.interval
         origin = Sampled(self.run_id, text)
         return Quantity(
-            sample.median, unit(sample.unit), self._kind(), origin, low, high, doubts=doubts, shown_in=sample.unit
+            sample.median, unit(sample.unit), self._kind(sample), origin, low, high, doubts=doubts, shown_in=sample.unit
         )
 
     def _reason(self, wanted: Key) -> str:
@@ -106,7 +107,10 @@ class Samples:
         if wanted.measurement == "datasheet":
             return "no_datasheet"
         failure = self.run.failures.get(str(wanted)) or self.run.failures.get(f"{wanted.measurement}/plan")
-        return failure.reason if failure else "not_published" if self.run.kind == "reported" else "not_run"
+        return failure.reason if failure else _ABSENT[self.run.kind]
 
-    def _kind(self) -> Kind:
+    def _kind(self, sample: AnySample | None = None) -> Kind:
+        """How a sample came to be; without one, what the run tells of itself."""
+        if isinstance(sample, Import):
+            return Kind.IMPORTED
         return _KINDS[self.run.kind if self.run else "executed"]

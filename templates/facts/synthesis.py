@@ -39,7 +39,8 @@ class Synthesis(Group):
         whole = self.get(quantity, spelled)
         if not whole.measured:
             return self.samples.get(key(self.measurement, quantity, self.subject, end=end), spelled)
-        return replace(whole, value=whole.low if end == "low" else whole.high)
+        figure = whole.low if end == "low" else whole.high
+        return replace(whole, value=figure, low=figure, high=figure)
 
     @fact("1")
     def factor_low(self) -> Quantity:
@@ -173,6 +174,11 @@ class VoxCPM(Synthesis):
     def time_steps(self) -> Quantity:
         """Diffusion time steps a patch (inference_timesteps)."""
         return self.samples.configured(key(self.measurement, "slope", self.subject), "inference_timesteps", "1")
+
+    @fact("1")
+    def factor_by_line(self) -> Quantity:
+        """Real-time factor of the longest utterance by the line: its time over its sound, (time - fixed) / slope."""
+        return self.slope * self.utterance_high / (self.utterance_high - self.fixed)
 
     @fact("s", significant=2)
     def utterance_low(self) -> Quantity:
