@@ -38,7 +38,7 @@ CPU_SUBJECTS = ("qwen3-0.6b-q8_0", "qwen3-0.6b-bf16", "qwen3-1.7b-q8_0")
 FULL = Scope((1, 2, 4, 8, 16, 32, 64, 128, 256), (64, 67, 256, 1024, 2048, 3500))
 """67 tokens are the source article's prompt."""
 QUICK = Scope((1, 4, 16), (64, 256, 1024), repeats=3)
-CPU = Scope((1, 4), (64, 256), repeats=3, long=33, traced=False)
+CPU = Scope((1, 4), (64, 256), repeats=3, prompt_repeats=5, long=33, traced=False)
 
 BATCH = 2048
 """Tokens that one call may take, and llama.cpp's default."""

@@ -110,7 +110,7 @@ def _measure_repeated(session: Session, subject: Subject, items: list[Key]) -> N
         if items:
             with _engine(session, subject, prefix_cache=True) as engine:
                 bench = Bench(session, engine, _config(session), scope(session))
-                sent = [bench.prompts(1, REPEATED_TOKENS)] * (2 + scope(session).repeats)
+                sent = [bench.prompts(1, REPEATED_TOKENS)] * (2 + scope(session).prompt_repeats)
                 bench.send(items[0], REPEATED_TOKENS, sent, warmups=2)
 
 

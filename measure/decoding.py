@@ -89,7 +89,9 @@ class Scope(NamedTuple):
     lengths: tuple[int, ...]
     """Prompt lengths whose prefill is measured."""
     repeats: int = 5
-    """At one request, at a few, and of each prompt length."""
+    """At one request and at a few."""
+    prompt_repeats: int = 15
+    """Of each prompt length: a prompt takes milliseconds, in which a host that is late for one shows."""
     long: int = LONG
     traced: bool = True
     """Whether kernels are traced."""
@@ -242,7 +244,7 @@ class Bench:
 
     def _prefill(self, item: Key, tokens: int) -> None:
         self.engine.prepare(1, tokens + SHORT)
-        self.send(item, tokens, [self.prompts(1, tokens) for _ in range(2 + self.scope.repeats)], 2)
+        self.send(item, tokens, [self.prompts(1, tokens) for _ in range(2 + self.scope.prompt_repeats)], 2)
 
     def send(self, item: Key, tokens: int, sent: list[list[Prompt]], warmups: int) -> None:
         """Record the rate at which prompts of `tokens` tokens give their first token; the first ones are not timed."""

@@ -19,7 +19,7 @@ from measure.results import load, parse_key
 from measure.session import Session
 
 NAME, TEXT = "decode_llama", "tiny-qwen-q4_0"
-SMALL = Scope((1, 4), (16, 64), repeats=3, long=5, traced=False)
+SMALL = Scope((1, 4), (16, 64), repeats=3, prompt_repeats=3, long=5, traced=False)
 
 POINTER = ctypes.POINTER(ctypes.c_int32)
 

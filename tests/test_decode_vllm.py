@@ -78,7 +78,7 @@ def small(session, tiny, monkeypatch):  # noqa: F811
     monkeypatch.setattr(Card, "free_bytes", lambda self: 2**33)
     monkeypatch.setattr(decode_vllm, "SUBJECTS", (TEXT,))
     monkeypatch.setattr(decode_vllm, "REPEATED_TOKENS", 64)
-    monkeypatch.setattr(decode_vllm, "FULL", Scope((1, 4, 8), (16, 64), repeats=3, long=65))
+    monkeypatch.setattr(decode_vllm, "FULL", Scope((1, 4, 8), (16, 64), repeats=3, prompt_repeats=3, long=65))
     # The stand-in answers at once: each token takes a tenth of a second by decree.
     monkeypatch.setattr(decoding, "timed", lambda work: ((answer := work()).produced[0] / 10, answer))
     machine = replace(session.machine, device="cuda", accelerators=2)

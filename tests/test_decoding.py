@@ -10,7 +10,7 @@ from measure.kernels import Trace
 from measure.results import key, load
 
 NAME, TEXT = "decode_vllm", "qwen3-0.6b-bf16"
-SCOPE = Scope((1, 4), (8, 16), repeats=3, long=9)
+SCOPE = Scope((1, 4), (8, 16), repeats=3, prompt_repeats=3, long=9)
 
 
 class Clock:
