@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from measure import device, timing
-from measure.clocks import Watch
+from measure.card import Watch
 from measure.results import Key, key
 from measure.session import Session
 

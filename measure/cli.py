@@ -124,9 +124,13 @@ def run(
     file: ResultsFile = RESULTS,
     quick: Quick = False,
     again: Again = False,
+    weights: Annotated[str, typer.Option("--weights", metavar="PLACE", help="Real weights: a path or hub:ID.")] = "",
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, mps; cuda:1 is the second card.")] = "",
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure by name into a run; needs no site. Goes on where it was stopped."""
+    chosen = {"weights": weights, "device": _card(device)}
+    settings = [*settings, *(f"{name}={value}" for name, value in chosen.items() if value)]
     job = _job(file, run_id, tuple(names), quick, settings)
     if again and (kept := runner.set_aside(file, run_id, job.names)):
         screen.err.print(f"Measuring {', '.join(names)} anew; the run as it was is kept in {kept}.")
@@ -146,6 +150,17 @@ def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings:
     job = Job(file, run_id, _machine(options.get("device", "")), names, quick, options, registry.PACKAGE)
     job.measurements()
     return job
+
+
+def _card(device: str) -> str:
+    """The kind of a device; a number after it hides all cards but that one, as CUDA's own variable does."""
+    kind, colon, number = device.partition(":")
+    if not colon:
+        return device
+    if kind != "cuda" or not number.isdecimal():
+        raise ResultsError(f"--device {device!r}: not a card. Write cuda:0, cuda:1 and so on.")
+    os.environ["CUDA_VISIBLE_DEVICES"] = number
+    return kind
 
 
 def _setting(text: str) -> tuple[str, str]:

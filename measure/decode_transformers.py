@@ -2,23 +2,20 @@
 
 Qwen3 of transformers, no compiled graph, no fused kernel but torch's own attention, and a key-value cache that grows by
 concatenation. What it falls short of the memory's bandwidth is what the engines that people serve with win back.
-
-A decoding rate comes from two output lengths, so that prefill and every fixed cost drop out of it: tokens by which each
-longer generation is longer, over the time by which it took longer than the shorter ones did (their median).
 """
 
 from __future__ import annotations
 
 import inspect
-import statistics
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from measure import device, models, timing, weights
-from measure.clocks import Watch
+from measure import decoding, device, kernels, models, timing, weights
+from measure.card import Watch
+from measure.decoding import SHORT
 from measure.models import Subject
-from measure.results import Key, key
-from measure.session import Session
+from measure.results import Key
+from measure.session import Config, Session
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,9 +29,6 @@ OPTIONS = ("weights",)
 NAME = "decode_transformers"
 
 REQUESTS = (1, 4, 16)
-
-SHORT = 1
-"""Output tokens of the shorter generation: the prompt alone makes the first, so what is longer is decoding steps."""
 
 FEWEST_STEPS, MOST_STEPS = 4, 64
 """Tokens by which the longer generation is longer; how many fit the time is found out by the warm-up."""
@@ -56,6 +50,8 @@ class Scope(NamedTuple):
     """Of the whole measurement. A part that takes several times its share is left out as too slow."""
     converted: tuple[str, ...] = ()
     """Subjects in a type that the processor converts number by number: one request and the shortest prompt alone."""
+    traced: bool = False
+    """Whether kernels are traced."""
 
 
 def scope(session: Session) -> Scope:
@@ -68,9 +64,10 @@ def scope(session: Session) -> Scope:
         converted = both[1:] if fast == "fp32" else ()
         return Scope((*both, f"qwen3-1.7b-{fast}"), 8, (64, 256, 1024), 5, 660.0, converted)
     lengths = (64, 256, 1024, 2048) if session.device == "mps" else (64, 256, 1024, 2048, 3500)
+    traced = session.device == "cuda"
     if session.device == "mps" or session.quick:
-        return Scope(("qwen3-0.6b-bf16",), 32, lengths, 3 if session.quick else 5, 80.0)
-    return Scope(("qwen3-0.6b-bf16", "qwen3-1.7b-bf16", "qwen3-4b-bf16"), 32, lengths, 5, 300.0)
+        return Scope(("qwen3-0.6b-bf16",), 32, lengths, 3 if session.quick else 5, 80.0, traced=traced)
+    return Scope(("qwen3-0.6b-bf16", "qwen3-1.7b-bf16", "qwen3-4b-bf16"), 32, lengths, 5, 300.0, traced=traced)
 
 
 def plan(session: Session) -> list[Key]:
@@ -91,12 +88,9 @@ def subjects(session: Session) -> tuple[str, ...]:
 
 def keys(text: str, part: Scope) -> list[Key]:
     """All keys of one subject, those first that matter most should the time run out."""
-    held = [key(NAME, name, text) for name in ("loaded_weights", "parameters", "parameters_without_embeddings")]
-    rates = [key(NAME, "rate", text, requests=number) for number in REQUESTS]
-    prefills = [key(NAME, "prefill_rate", text, tokens=number) for number in part.lengths]
     if text in part.converted:
-        return [*held, rates[0], prefills[0]]
-    return [*held, rates[0], prefills[0], *rates[1:], *prefills[1:]]
+        return decoding.keys(NAME, text, decoding.Scope(REQUESTS[:1], part.lengths[:1], traced=False))
+    return decoding.keys(NAME, text, decoding.Scope(REQUESTS, part.lengths, traced=part.traced))
 
 
 def measure(session: Session) -> None:
@@ -204,6 +198,10 @@ class Part(NamedTuple):
             self._rate(item, int(dict(item.parameters)["requests"]))
         elif item.quantity == "prefill_rate":
             self._prefill(item, int(dict(item.parameters)["tokens"]))
+        elif item.quantity == "step_kernel_time":
+            self._record_kernels(item, *kernels.step_times(self._traced, self.scope.prompt_tokens))
+        elif item.quantity == "short_prompt_kernel_time":
+            self._record_kernels(item, *kernels.prompt_times(self._traced, min(self.scope.lengths)))
         elif item.quantity == "loaded_weights":
             self.session.record(item, "GiB", [self.engine.counts.step_bytes / 2**30], self.config)
         else:
@@ -220,19 +218,9 @@ class Part(NamedTuple):
             return
         watch = Watch(self.session.device)
         shorts, longs, produced = self._lengths(requests, steps, watch)
-        short_s = statistics.median(shorts)
-        if min(longs) <= short_s:
-            raise ArithmeticError("the longer generation was not the slower one: something else kept the machine busy")
-        config = {
-            **self.config,
-            "requests": requests,
-            "prompt_tokens": self.scope.prompt_tokens,
-            "output_tokens_short": SHORT,
-            "output_tokens_long": SHORT + steps,
-            "produced_tokens": produced,
-            **watch.config,
-        }
-        self.session.record(item, "tok/s", [requests * steps / (long_s - short_s) for long_s in longs], config)
+        told = decoding.rate_config(requests, self.scope.prompt_tokens, steps, produced)
+        values = decoding.rates(requests, steps, shorts, longs)
+        self.session.record(item, "tok/s", values, {**self.config, **told, **watch.config})
 
     def _lengths(self, requests: int, steps: int, watch: Watch) -> tuple[list[float], list[float], int]:
         """Seconds of the shorter and of the longer generations, by turns, and tokens a longer one produced."""
@@ -282,14 +270,22 @@ class Part(NamedTuple):
             times.append(self._first_token(prompts[-1]))
             cached = max(cached, self.engine.cached_tokens)
         watch.end()
-        distinct = len({tuple(prompt.flatten().tolist()) for prompt in prompts}) == len(prompts)
-        sent = {"prompt_tokens": tokens, "cached_tokens": cached, "distinct_prompts": distinct}
-        self.session.record(item, "tok/s", [tokens / time for time in times], {**self.config, **sent, **watch.config})
+        told = decoding.prefill_config(
+            tokens, cached, decoding.distinct(prompt.flatten().tolist() for prompt in prompts)
+        )
+        self.session.record(item, "tok/s", [tokens / time for time in times], {**self.config, **told, **watch.config})
 
     def _first_token(self, prompts: Tensor) -> float:
         seconds = timing.wall_seconds(lambda: self.engine.generate(prompts, 1), self.session.device)
         self.engine.position_s = seconds / prompts.shape[1]
         return seconds
+
+    def _record_kernels(self, item: Key, values: list[float], told: Config) -> None:
+        self.session.record(item, "ms", values, {**self.config, **told})
+
+    def _traced(self, prompt_tokens: int, tokens: int) -> kernels.Trace:
+        prompts = self.engine.prompts(1, prompt_tokens)
+        return kernels.trace(lambda: self.engine.generate(prompts, tokens))
 
     def _too_slow(self, item: Key, needed_s: float) -> bool:
         """Whether even the fewest repeats would take more than twice the time there is; records it."""

@@ -240,10 +240,28 @@ _L2_CACHE_SIZE = 38
 """CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE of cuda.h."""
 
 
-def _driver_version() -> str:
+def card_address() -> bytes:
+    """The first usable card's place on the PCI bus, by which the management library knows it; empty if there is none.
+
+    Opens the CUDA driver: a process that does so must not be forked into one that uses the card.
+    """
+    driver, card = library("libcuda.so.1", "nvcuda.dll"), ctypes.c_int()
+    address = ctypes.create_string_buffer(32)
+    if driver is None or driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(card), 0):
+        return b""
+    return address.value if driver.cuDeviceGetPCIBusId(address, 32, card) == 0 else b""
+
+
+def management_library() -> ctypes.CDLL | None:
+    """NVIDIA's management library, initialised, or None. Does not open the card for computing."""
     nvml = library("libnvidia-ml.so.1", "nvml.dll")
+    return None if nvml is None or nvml.nvmlInit_v2() else nvml
+
+
+def _driver_version() -> str:
+    nvml = management_library()
     version = ctypes.create_string_buffer(96)
-    if nvml is None or nvml.nvmlInit_v2():
+    if nvml is None:
         return ""
     nvml.nvmlSystemGetDriverVersion(version, 96)
     nvml.nvmlShutdown()

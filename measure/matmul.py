@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from measure import device, timing
-from measure.clocks import Watch
+from measure.card import Watch
 from measure.results import Key, key
 from measure.session import Session
 

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -97,6 +97,8 @@ class Outcome:
     failed: Mapping[str, Failure] = field(default_factory=dict)
     output: str = ""
     """The end of what it printed, if it failed."""
+    seconds: float = 0.0
+    """What it took."""
 
 
 class Watcher(Protocol):
@@ -226,7 +228,7 @@ def _take(step: Step, job: Job, watcher: Watcher, deadline: float) -> Outcome:
     if not step.wanted:
         return Outcome(step.measurement.name, kept=step.keys)
     _clear_failures(step)
-    output = ""
+    output, begun = "", time.monotonic()
     if step.measurement.missing:
         _fail_rest(step, "engine_missing", f"not installed: {', '.join(step.measurement.missing)}")
     elif step.error:
@@ -235,7 +237,7 @@ def _take(step: Step, job: Job, watcher: Watcher, deadline: float) -> Outcome:
         _fail_rest(step, "timed_out", _budget())
     else:
         output = _Process(step, job, watcher, deadline).run()
-    return _outcome(step, output)
+    return replace(_outcome(step, output), seconds=time.monotonic() - begun)
 
 
 def _budget() -> str:

@@ -80,7 +80,8 @@ def duration(seconds: float) -> str:
 
 def told(outcome: Outcome) -> str:
     """One line on what became of a measurement."""
-    parts = [f"{len(outcome.measured)} measured"] if outcome.measured else []
+    took = f" in {duration(outcome.seconds)}" if outcome.seconds else ""
+    parts = [f"{len(outcome.measured)} measured{took}"] if outcome.measured else []
     parts += [f"{len(outcome.kept)} there from before"] if outcome.kept else []
     parts += [f"{len(outcome.failed)} not measured" if outcome.measured or outcome.kept else why(outcome)]
     return f"{outcome.name}: {', '.join(parts if outcome.failed else parts[:-1]) or 'nothing to measure here'}"

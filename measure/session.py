@@ -21,6 +21,9 @@ from measure.results import REASONS, Failure, Key, Machine, Results, ResultsErro
 
 DETAIL_LENGTH = 200
 
+Config = dict[str, str | int | float | bool]
+"""How a sample was measured, as its configuration keeps it."""
+
 
 @dataclass(frozen=True)
 class Session:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from measure.clocks import Watch
+from measure.card import Watch
 
 AT_LEAST = 3
 """Repeats made even where the time is up: fewer show no spread."""

@@ -6,6 +6,7 @@ says, and when it stops, does depend on them, and is never measured with random 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -84,7 +85,7 @@ def _load(source: str, precision: str) -> Qwen3ForCausalLM:
 
     try:
         loaded: Any = Qwen3ForCausalLM.from_pretrained(
-            _place(source), dtype=device.dtype(precision), output_loading_info=True
+            place(source), dtype=device.dtype(precision), output_loading_info=True
         )
     except (OSError, ValueError, SafetensorError) as error:
         raise WeightsError(f"{source}: cannot be loaded: {error}. Check the folder or the identifier.") from error
@@ -101,6 +102,50 @@ def shape(source: str) -> Model:
     if found is None:
         raise WeightsError(f"{source}: has the shape of no Qwen3 in measure/models.toml. Add its shape there.")
     return found
+
+
+def subject(source: str) -> Subject:
+    """The model and the precision of the checkpoint at `source`. Raises WeightsError if they are not known."""
+    config = _config(source)
+    found = shape(source)
+    stored = str(dict(config.get("quantization_config") or {}).get("quant_method") or _stored_type(config))
+    names = {torch_name: name for name, torch_name in device.DTYPES.items()}
+    precision = names.get(stored, stored)
+    if precision not in models.BYTES_PER_WEIGHT:
+        raise WeightsError(f"{source}: stored as {stored!r}, which has no name here. Pass one in bf16, fp16 or fp8.")
+    return Subject(found, precision)
+
+
+def _stored_type(config: Mapping[str, Any]) -> str:
+    """transformers renamed the entry."""
+    return str(config.get("dtype") or config.get("torch_dtype") or "float32").removeprefix("torch.")
+
+
+def write_config(subject: Subject, folder: Path) -> None:
+    """Write the config.json of a Qwen3 checkpoint of this shape, for an engine that draws its weights itself.
+
+    In the words of the published files, which every version of every engine reads; fp8 as published (e4m3, dynamic
+    activations, blocks of 128 x 128).
+    """
+    config: dict[str, Any] = {
+        **models.qwen3_shape(subject.model),
+        "architectures": ["Qwen3ForCausalLM"],
+        "model_type": models.QWEN3,
+        "attention_bias": False,
+        "bos_token_id": 0,
+        "eos_token_id": 1,
+        "hidden_act": "silu",
+        "initializer_range": SPREAD,
+        "max_position_embeddings": 40960,
+        "rms_norm_eps": 1e-6,
+        "rope_theta": 1000000,
+        "torch_dtype": device.DTYPES["bf16" if subject.precision == "fp8" else subject.precision],
+        "use_cache": True,
+    }
+    if subject.precision == "fp8":
+        blocks = {"activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [128, 128]}
+        config["quantization_config"] = {"quant_method": "fp8", **blocks}
+    (folder / "config.json").write_bytes(msgspec.json.encode(config))
 
 
 def count(module: nn.Module) -> Counts:
@@ -169,8 +214,9 @@ def _config_file(source: str) -> Path:
         return Path(source) / "config.json"
     from huggingface_hub import hf_hub_download
 
-    return Path(hf_hub_download(_place(source), "config.json"))
+    return Path(hf_hub_download(place(source), "config.json"))
 
 
-def _place(source: str) -> str:
+def place(source: str) -> str:
+    """What an engine is given for `source`: a folder, or an identifier of the hub."""
     return source.removeprefix(HUB)

@@ -50,8 +50,9 @@ def translated(figure: Any, voice: Voice) -> Any:
 
 def _said(text: str, voice: Voice) -> str:
     if text.startswith("@model:"):
-        subject, _, label = text.removeprefix("@model:").partition("|")
-        title = voice.model(subject).unescape()
+        named, _, label = text.removeprefix("@model:").partition("|")
+        subject, _, engine = named.partition("@")
+        title = voice.model(subject, engine).unescape()
         return f"{title}{voice.comma}{voice.labels.get('chart', label)}" if label else title
     return voice.labels.get("chart", text[1:]) if text.startswith("@") else text
 
@@ -148,6 +149,11 @@ def _models(edition: Edition) -> list[LanguageModel]:
     return list(dict.fromkeys([edition.focus, *edition.models]))
 
 
+def _name(model: LanguageModel) -> str:
+    """What a figure calls a model until a voice says it."""
+    return f"@model:{model.subject}@{model.engine}" if model.among_engines else f"@model:{model.subject}"
+
+
 def _share(edition: Edition) -> Chart:
     models = [model for model in _models(edition) if model.share.measured]
     shares = [_short(model.share.value) for model in models]
@@ -155,7 +161,7 @@ def _share(edition: Edition) -> Chart:
     minus = [_gap(model.share.value, model.share.low) for model in models]
     bars = {
         "type": "bar",
-        "x": [f"@model:{model.subject}" for model in models],
+        "x": [_name(model) for model in models],
         "y": shares,
         "marker": {"color": COLOURS[0]},
         "text": [f"{share:.0f}%" for share in shares],
@@ -169,7 +175,7 @@ def _share(edition: Edition) -> Chart:
     figure = _figure(
         [bars, *marks], {"title": {"text": "@model"}}, {"title": {"text": "@share_axis"}, "range": [0, 112]}, shapes
     )
-    rows = [(f"@model:{model.subject}", model.weights, model.share) for model in models]
+    rows = [(_name(model), model.weights, model.share) for model in models]
     return Chart(figure, ("@model", "weights", "share"), rows)
 
 
@@ -180,7 +186,7 @@ def _batch(edition: Edition) -> Chart:
         batches = model.timed_batches
         if not batches:
             continue
-        name = f"@model:{model.subject}"
+        name = _name(model)
         traces.append(_points(name, [(batch.at_once, batch.rate) for batch in batches], index))
         rows += [(name, batch.at_once, batch.rate) for batch in batches]
     traces += list(_batch_limits(edition, rows))
@@ -234,7 +240,7 @@ def _prefill(edition: Edition) -> Chart:
         prompts = [prompt for prompt in model.prompts if prompt.rate.measured]
         if not prompts:
             continue
-        name = f"@model:{model.subject}"
+        name = _name(model)
         traces.append(_points(name, [(prompt.length, prompt.rate) for prompt in prompts], index))
         rows += [(name, prompt.length, prompt.rate) for prompt in prompts]
         work, compute = model.parameters_without_embeddings.value, model.compute
@@ -260,7 +266,7 @@ def _roofline(edition: Edition) -> Chart:
         prefill = [(p.intensity, p.compute) for p in model.prompts if p.intensity.measured and p.compute.measured]
         for label, points in (("decode", decode), ("prompts", prefill)):
             if points:
-                name = f"@model:{model.subject}|{label}"
+                name = f"{_name(model)}|{label}"
                 traces.append(_points(name, points, index * 2 + (label == "prompts"), lines=False))
                 rows += [(name, x, y) for x, y in points]
     return Chart(

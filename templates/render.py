@@ -196,7 +196,7 @@ class Page:
             "turn": edition.turn,
             "evidence": edition.evidence,
             "chart": self.chart,
-            "model": lambda model: voice.model(model.subject),
+            "model": lambda model: voice.model(model.subject, model.engine if model.among_engines else ""),
             "engine": lambda model: voice.engine(model.engine),
             "machine": lambda machine: voice.machine(machine.samples.run) if machine.samples.run else "",
             "rules": [rule.name for rule in limits.RULES],

@@ -300,11 +300,12 @@ class Voice:
         named = list(dict.fromkeys(self.machine(run) for run in runs))
         return Markup({"zh": "；"}.get(self.language, "; ")).join(named)
 
-    def model(self, subject: str) -> Markup:
-        """A model and its precision as a reader knows them."""
+    def model(self, subject: str, engine: str = "") -> Markup:
+        """A model and its precision as a reader knows them, and the engine where several ran."""
         name, _, precision = subject.rpartition("-")
         known = models.models().get(name)
-        return plain(f"{known.title if known else name} {precision}")
+        title = plain(f"{known.title if known else name} {precision}")
+        return title + self.comma + self.engine(engine) if engine else title
 
     def model_name(self, name: str) -> Markup:
         """A model without its precision."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -79,7 +80,7 @@ def test_here_measures_what_it_can_and_says_what_not(call):
     assert out.count("new") == 5 and "11 tok/s" in out and "10 to 12" in out
     told = "not measured: absent/rate?requests=1: a package it needs is not installed (not installed: no_such_engine)"
     assert told in out
-    assert "steady: 3 measured" in err and "absent: not measured: a package it needs" in err
+    assert re.search(r"steady: 3 measured in \d+ s$", err, re.M) and "absent: not measured: a package it needs" in err
     assert "No site here to render" in err
 
 
@@ -515,3 +516,21 @@ def test_the_bar_tells_the_time_left():
     bar.tick(second, 0, 15.0)
     assert (task.completed, task.fields["left"]) == (115.0, "15 s left")
     bar.close()
+
+
+def test_weights_and_device_are_options_by_shorter_names(call, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    asked = []
+    monkeypatch.setattr(machine, "describe", lambda device="": asked.append(device) or MACHINE)
+    code, _, err = call("run", "steady", "--run", "there", "--device", "cuda:1")
+    assert (code, asked, os.environ["CUDA_VISIBLE_DEVICES"]) == (0, ["cuda"], "1"), err
+    commands = {sample.command for sample in stored().run("there").samples.values()}
+    assert commands == {"python -m measure run steady --run there --set device=cuda"}
+    code, _, err = call("run", "steady", "--run", "there", "--weights", "hub:someone/tiny")
+    assert (code, "--set weights: no such option" in err) == (1, True)
+
+
+@pytest.mark.parametrize("text", ["cpu:1", "cuda:", "cuda:-1", "cuda:a"])
+def test_what_is_no_card_is_refused(call, text):
+    code, _, err = call("run", "steady", "--device", text)
+    assert (code, "not a card. Write cuda:0" in err) == (1, True)

@@ -2,10 +2,12 @@
 
 import re
 
+import pytest
 from paths import RESULTS
 
 from measure.results import load
 from templates import config, render
+from templates.labels import LANGUAGES
 from templates.voice import Voice
 
 
@@ -46,3 +48,18 @@ def test_every_label_of_a_claim_has_a_claim():
 def test_names_are_addresses():
     for each in told():
         assert all(name.replace(".", "").replace("-", "").replace("_", "").isalnum() for name in each.edition.facts)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_label_tells_models_apart(language):
+    """The engine stands beside the model where an edition has several, and only there."""
+    voice, several = Voice(language), 0
+    for each in told():
+        said = render.Page(each, voice)._names()["model"]
+        named = [said(model) for model in each.edition.models]
+        assert len(named) == len(set(named)), each.edition.id
+        engines = {model.engine for model in each.edition.models}
+        several += len(engines) > 1
+        for model, name in zip(each.edition.models, named, strict=True):
+            assert (voice.engine(model.engine) in name) == (len(engines) > 1)
+    assert several, "no edition has several engines"

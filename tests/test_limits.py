@@ -253,9 +253,9 @@ def test_the_reported_decoding_is_accepted(model, gib, rate, share):
     assert (verdict.status, round(verdict.factor, 2)) == ("accepted", share)
 
 
-def test_of_the_shipped_runs_nothing_executed_is_rejected_and_no_third_is_suspect():
+def test_of_the_shipped_runs_only_the_wrong_measurement_is_rejected_and_no_third_is_suspect():
     for run in load(ROOT / "results.json").runs:
-        found = [verdict.status for verdict in verdicts(run, models).values()]
+        found = {text: verdict.status for text, verdict in verdicts(run, models).items()}
         if run.kind == "executed":
-            assert "rejected" not in found
-        assert found.count("suspect") < len(found) / 3, run.id
+            assert all("?input=repeated" in text for text, status in found.items() if status == "rejected")
+        assert list(found.values()).count("suspect") < len(found) / 3, run.id

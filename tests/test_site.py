@@ -280,7 +280,7 @@ def test_the_pages_of_runs_are_in_the_navigation(hook, monkeypatch, tmp_path):
 
 def test_every_page_of_a_run_is_in_the_navigation_of_its_language(site):
     runs = [page for page in pages(site) if page.name.startswith("runs/")]
-    assert {page.name for page in runs} >= {"runs/cpu/", "runs/h200-pytorch/"}
+    assert {page.name for page in runs} >= {"runs/cpu/", "runs/h200-engines/"}
     for page in runs:
         start = next(other for other in pages(site) if (other.language, other.name) == (page.language, ""))
         assert page.path in link_ends(start), page.path

@@ -45,8 +45,8 @@ def pages():
 def with_rejected():
     """The shipped results, but for one rate whose tokens were miscounted."""
     results = load(RESULTS)
-    run = results.run("h200-pytorch")
-    wrong = {**run.samples[H200_RATE].config, "produced_tokens": 54}
+    run = results.run("h200-engines")
+    wrong = {**run.samples[H200_RATE].config, "produced_tokens": 34}
     run.samples[H200_RATE] = msgspec.structs.replace(run.samples[H200_RATE], config=wrong)
     return render.pages(results)
 
@@ -86,20 +86,25 @@ def plain(page):
 
 
 LIMIT = {
-    "ko": "한계</dt><dd>47.39 tok/s 대비 36.65 tok/s, 0.773배 (<code>",
-    "en": "Limit</dt><dd>36.65 tok/s against 47.39 tok/s: 0.773 times (<code>",
-    "zh": "限值</dt><dd>36.65 tok/s，对照 47.39 tok/s：0.773 倍（<code>",
+    "ko": "한계</dt><dd>{limit} tok/s 대비 {value} tok/s, {factor}배 (<code>",
+    "en": "Limit</dt><dd>{value} tok/s against {limit} tok/s: {factor} times (<code>",
+    "zh": "限值</dt><dd>{value} tok/s，对照 {limit} tok/s：{factor} 倍（<code>",
 }
+HELD_UP = "decode_vllm/qwen3-0.6b-bf16/rate?requests=1"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_suspect_sample_is_shown_with_limit_factor_and_the_samples_they_rest_on(pages, language):
     page = plain(pages[f"{language}/h200/receipts.md"])
     (receipt,) = re.findall(
-        r'<section class="receipt" id="h200-pytorch\.[^"]*qwen3-0\.6b-bf16\.rate">.*?</section>', page
+        r'<section class="receipt" id="h200-engines\.vllm\.qwen3-0\.6b-bf16\.rate">.*?</section>', page
     )
-    assert f"{LIMIT[language]}decode_transformers/qwen3-0.6b-bf16/rate?requests=4</code>" in receipt
-    assert Labels(language).get("rule", "spread_wide") in receipt
+    verdict = limits.verdicts(load(RESULTS).run("h200-engines"), models)[HELD_UP]
+    told = LIMIT[language].format(
+        limit=f"{verdict.limit:.4g}", value=f"{verdict.value:.4g}", factor=f"{verdict.factor:.3g}"
+    )
+    assert verdict.rule == "held_up" and f"{told}{verdict.basis[0]}</code>" in receipt
+    assert Labels(language).get("rule", "held_up") in receipt
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -112,14 +117,14 @@ def test_a_number_from_a_suspect_sample_says_so_wherever_it_stands(pages, langua
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_a_rejected_sample_leaves_unmeasured_says_why(with_rejected, language):
     page, labels = with_rejected[f"{language}/h200/receipts.md"].replace("\u00a0", " "), Labels(language)
-    (item,) = re.findall(r'<li id="h200-pytorch\.[^"]*qwen3-4b-bf16\.rate">.*?</li>', page)
+    (item,) = re.findall(r'<li id="h200-engines\.transformers\.qwen3-4b-bf16\.rate">.*?</li>', page)
     for text in (
         labels.get("verdict", "rejected"),
         labels.get("rule", "token_count_differs"),
         labels.get("advice", "token_count_differs"),
     ):
         assert text in item
-    assert re.search(r"\b54\b.*\b55\b.*0\.982|\b55\b.*\b54\b.*0\.982", item)
+    assert re.search(r"\b34\b.*\b35\b.*0\.971|\b35\b.*\b34\b.*0\.971", item)
 
 
 # Words alone

@@ -12,6 +12,11 @@ FOUR = Machine("4 x NVIDIA H200", "cuda", cache_bytes=32 * MIB, accelerators=4)
 BANDWIDTH = {"bandwidth/sum": (90.0, "GB/s"), "bandwidth/copy": (100.0, "GB/s")}
 ONE_SHAPE = {"matmul/throughput?dtype=bf16&n=4096": (1.0, "TFLOPS")}
 MATMUL = {"matmul/throughput?dtype=bf16&n=2048": (0.8, "TFLOPS"), **ONE_SHAPE}
+NOISY_MATMUL = {
+    "matmul/throughput?dtype=fp32&n=1024": ([0.6, 0.8, 1.0, 1.2, 1.6], "TFLOPS"),
+    "matmul/throughput?dtype=fp32&n=2048": (0.9, "TFLOPS"),
+}
+FP8_PRODUCT = {"matmul/throughput?dtype=fp8&n=4096": (2.0, "TFLOPS")}
 MODEL = "decode_transformers/qwen3-0.6b-bf16"
 WEIGHTS = {f"{MODEL}/loaded_weights": (1.0, "GiB")}
 PARAMETERS = {f"{MODEL}/parameters_without_embeddings": (5e8, "param")}
@@ -111,6 +116,11 @@ CASES = [
     ("above_compute", "rejected", FP8_PREFILL, 2070.0, {"others": FP8_LIMITS}),
     ("above_compute", "rejected", FP8_PREFILL, 2050.0,
      {"others": {**FP8_LIMITS, "matmul/throughput?dtype=fp8_e4m3&n=4096": (1.5, "TFLOPS")}}),
+    ("above_compute", "suspect", PREFILL, 1500.0, {"others": {**PARAMETERS, **NOISY_MATMUL}}),  # a repeat came so far
+    ("above_compute", "suspect", PREFILL, 1640.0, {"others": {**PARAMETERS, **NOISY_MATMUL}}),
+    ("above_compute", "rejected", PREFILL, 1650.0, {"others": {**PARAMETERS, **NOISY_MATMUL}}),
+    ("above_compute", "suspect", PREFILL, 4 * 1640.0,
+     {"others": {**PARAMETERS, **NOISY_MATMUL}, "cards": 4, "machine": FOUR}),
     ("above_datasheet", "accepted", "bandwidth/triad", 97.0, {**BUFFER, "others": DATASHEET}),
     ("above_datasheet", "suspect", "bandwidth/triad", 104.0, {**BUFFER, "others": DATASHEET}),
     ("above_datasheet", "rejected", "bandwidth/triad", 384.0, {**BUFFER, "others": DATASHEET}),
@@ -129,6 +139,9 @@ CASES = [
     ("far_below", "suspect", f"{MODEL}/rate?requests=64", 64 * 1.0, {"machine": GPU}),
     ("far_below", "suspect", PREFILL, 100.0, {"machine": GPU}),
     ("far_below", "accepted", PREFILL, 200.0, {"machine": GPU}),
+    ("far_below", "accepted", PREFILL, 200.0, {"machine": GPU, "others": {**LIMITS, **FP8_PRODUCT}}),  # widened weights
+    ("far_below", "suspect", PREFILL, 100.0, {"machine": GPU, "others": {**LIMITS, **FP8_PRODUCT}}),
+    ("far_below", "suspect", PREFILL, 100.0, {"machine": GPU, "others": {**BANDWIDTH, **PARAMETERS, **FP8_PRODUCT}}),
     ("far_below", None, PREFILL, 100.0, {"machine": GPU, "others": {**BANDWIDTH, **WEIGHTS}}),
     ("far_below", "suspect", "bandwidth/triad", 14.0, {**BUFFER, "others": DATASHEET, "machine": GPU}),
     ("far_below", "accepted", "bandwidth/triad", 57.0, {**BUFFER, "others": DATASHEET, "machine": GPU}),

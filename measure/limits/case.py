@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from measure.limits.entries import ENTRIES
-from measure.results import LARGEST, SMALLEST, AnySample, Key, Run, parse_key
+from measure.results import LARGEST, SMALLEST, AnySample, Key, Report, Run, parse_key
 
 T = TypeVar("T")
 
@@ -72,6 +72,8 @@ class Ceiling(NamedTuple):
 
     key: str
     value: float
+    peak: float
+    """The most that a single repeat of any of them reached."""
     alone: bool
     """Whether there is no other sample."""
     narrow: bool
@@ -104,10 +106,10 @@ class Sound:
             self._found[name] = find()
         return self._found[name]  # type: ignore[return-value]  # what find() gave
 
-    def best(self, measurement: str, *quantities: str, dtype: str = "") -> Ceiling | None:
-        """The best of these quantities (of one type, if it is given), or None if there are none."""
-        asked = ("best", measurement, quantities, dtype)
-        return self.once(asked, lambda: self._look_up(measurement, quantities, dtype))
+    def best(self, measurement: str, *quantities: str, dtype: str = "", wide: bool = False) -> Ceiling | None:
+        """The best of these quantities (of one type, or of those not below 16 bits), or None if there are none."""
+        asked = ("best", measurement, quantities, dtype, wide)
+        return self.once(asked, lambda: self._look_up(measurement, quantities, dtype, wide))
 
     @property
     def bandwidth(self) -> Ceiling | None:
@@ -118,6 +120,11 @@ class Sound:
     def compute(self) -> Ceiling | None:
         """The arithmetic: the best matrix product's, else the datasheet's. TFLOPS of one card."""
         return self.best("matmul", "throughput") or self.best("datasheet", "throughput")
+
+    @property
+    def wide_compute(self) -> Ceiling | None:
+        """The arithmetic open to a model of any type, since narrow weights may be widened. TFLOPS of one card."""
+        return self.best("matmul", "throughput", wide=True) or self.compute
 
     def family(self, key: Key, parameter: str) -> list[Member]:
         """Samples whose keys differ from `key` in the number of one parameter alone, that number ascending."""
@@ -133,14 +140,25 @@ class Sound:
                 found.setdefault(_family(key, parameter), []).append(Member(told, text, sample))
         return {family: sorted(members, key=lambda member: member.number) for family, members in found.items()}
 
-    def _look_up(self, measurement: str, quantities: tuple[str, ...], dtype: str) -> Ceiling | None:
-        keys = [text for text in self.samples if _is(parse_key(text), measurement, quantities, dtype)]
+    def _look_up(self, measurement: str, quantities: tuple[str, ...], dtype: str, wide: bool) -> Ceiling | None:
+        found = [text for text in self.samples if _is(parse_key(text), measurement, quantities, dtype)]
+        keys = [text for text in found if not (wide and _has_narrow_type(text))]
         if not keys:
             return None
         values = {text: self.samples[text].median / cards(self.samples[text]) for text in keys}
         first = max(keys, key=lambda text: values[text])
-        narrow = any(is_narrow(dict(parse_key(text).parameters).get("dtype", "")) for text in keys)
-        return Ceiling(first, values[first], len(keys) == 1, narrow)
+        peak = max(highest(self.samples[text]) / cards(self.samples[text]) for text in keys)
+        return Ceiling(first, values[first], peak, len(keys) == 1, any(_has_narrow_type(text) for text in keys))
+
+
+def highest(sample: AnySample) -> float:
+    """The most that a sample is known to have reached: its largest value, else the upper end of its interval."""
+    values = [] if isinstance(sample, Report) else sample.values
+    return max(values, default=max(sample.median, sample.interval[1]))
+
+
+def _has_narrow_type(text: str) -> bool:
+    return is_narrow(dict(parse_key(text).parameters).get("dtype", ""))
 
 
 KERNELS = ("sum", "copy", "triad")

@@ -63,7 +63,11 @@ def above_bandwidth(case: Case) -> Verdict | None:
 
 def above_compute(case: Case) -> Verdict | None:
     """Each token, read or produced, multiplies and adds once for each parameter outside the embedding, at least."""
-    ceiling, computed = case.sound.compute, _computed(case)
+    return _used(case, case.sound.compute)
+
+
+def _used(case: Case, ceiling: Ceiling | None) -> Verdict | None:
+    computed = _computed(case)
     if ceiling is None or computed is None:
         return None
     # Numbers below 16 bits may have been multiplied faster than any product that was measured.
@@ -85,7 +89,7 @@ def far_below(case: Case) -> Verdict | None:
 
 def _best_share(case: Case) -> Verdict | None:
     """The larger of the shares of bandwidth and arithmetic. None for a prompt, which computes, without the latter."""
-    compute = above_compute(case)
+    compute = _used(case, case.sound.wide_compute)
     shares = [share for share in (compute, above_bandwidth(case)) if share is not None]
     if not shares or (compute is None and case.key.quantity != "rate"):
         return None
@@ -171,4 +175,6 @@ def _against(
     factor = value / limit
     allowed = (thresholds.ONE_KERNEL if ceiling.alone else thresholds.TOLERANCE) * more
     status: Status = "accepted" if factor <= thresholds.TOLERANCE else "suspect" if factor <= allowed else "rejected"
+    if status == "rejected" and value <= ceiling.peak * case.cards * thresholds.TOLERANCE * more:
+        status = "suspect"  # the machine did it in a repeat of the ceiling: its median is what is in doubt
     return Verdict(status, "", limit, factor, unit, value, (*basis, ceiling.key))

@@ -150,6 +150,8 @@ class Edition:
         """Models whose prompts were timed."""
         self.prompt_lengths = sorted({prompt.tokens for model in self.prefilled for prompt in model.prompts})
         self._fill()
+        for model in self.models:
+            model.among_engines = len({other.engine for other in self.models}) > 1
         self.pairs = list(_pairs(self.models))
         self.overall = Overall(edition, self.models, self.pairs)
         self.evidence = Evidence("evidence")

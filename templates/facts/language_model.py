@@ -42,6 +42,8 @@ class LanguageModel(Group):
         lengths = samples.numbers(measurement, subject, ("prefill_rate",), "tokens")
         self.prompts = [Prompt(self, tokens) for tokens in lengths]
         self.repeated = Repeated(self)
+        self.among_engines = False
+        """Whether other engines decode in the same edition, so that a label has to name this one's."""
 
     def key(self, quantity: str, **parameters: object) -> Key:
         return key(self.measurement, quantity, self.subject, **parameters)
