@@ -17,12 +17,12 @@ _MARKUP = re.compile(r"[&<>\"']")
 def element(tag: str, *children: str | Markup, **attributes: str) -> Markup:
     """An element with its children; `class_` gives the class, an underscore within a name a hyphen."""
     told = "".join([f' {name.rstrip("_").replace("_", "-")}="{safe(value)}"' for name, value in attributes.items()])
-    return _marked(f"<{tag}{told}>{_together(children)}</{tag}>")
+    return marked(f"<{tag}{told}>{_together(children)}</{tag}>")
 
 
 def joined(*children: str | Markup) -> Markup:
     """Children one after another, without an element around them."""
-    return _marked(_together(children))
+    return marked(_together(children))
 
 
 def safe(text: str | Markup) -> str:
@@ -34,6 +34,6 @@ def _together(children: tuple[str | Markup, ...]) -> str:
     return "".join([text if text.__class__ is Markup else safe(text) for text in children])
 
 
-def _marked(text: str) -> Markup:
-    """The text as markup, without the questions that `Markup` asks of what it is given."""
+def marked(text: str) -> Markup:
+    """Text that is HTML already, as markup: without the questions that `Markup` asks of what it is given."""
     return str.__new__(Markup, text)

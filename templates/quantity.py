@@ -102,7 +102,20 @@ class Quantity:
         target = units.unit(spelled)
         scale = units.factor(self.unit, target)
         value = None if self.value is None else self.value * scale
-        return replace(self, value=value, unit=target, low=self.low * scale, high=self.high * scale, shown_in=spelled)
+        # Written out, here and below: a page is made of thousands of these, and `replace` takes four times as long.
+        return Quantity(
+            value,
+            target,
+            self.kind,
+            self.origin,
+            self.low * scale,
+            self.high * scale,
+            self.absences,
+            self.doubts,
+            self.name,
+            spelled,
+            self.digits,
+        )
 
     def estimated(self) -> Quantity:
         """The same quantity, resting on a supposition that was not measured."""
@@ -114,7 +127,20 @@ class Quantity:
 
     def named(self, name: str, spelled: str, digits: Digits) -> Quantity:
         """The quantity as a fact."""
-        return replace(self.to(spelled), name=name, digits=digits)
+        told = self.to(spelled)
+        return Quantity(
+            told.value,
+            told.unit,
+            told.kind,
+            told.origin,
+            told.low,
+            told.high,
+            told.absences,
+            told.doubts,
+            name,
+            told.shown_in,
+            digits,
+        )
 
     def __add__(self, other: Quantity) -> Quantity:
         return _linear("+", self, other, lambda a, b: a + b)

@@ -57,9 +57,10 @@ class Receipts:
     # Facts
 
     def _group(self, group: Group, level: int) -> Iterator[str]:
-        if not any(fact.name in self.needed for fact in group.facts()):
-            return
         facts = [fact for fact in group.own_facts() if fact.name in self.needed]
+        parts = [line for part in group.parts() for line in self._group(part, level + 1)]
+        if not (facts or parts):
+            return
         yield f"{'#' * level} {self._heading(group)} {{#{group.path}}}\n"
         shown = [self.fact(fact) for fact in facts if fact.measured]
         if shown:
@@ -67,8 +68,7 @@ class Receipts:
         missing = [self.missing(fact) for fact in facts if not fact.measured]
         if missing:
             yield '<ul class="receipt-missing">' + "".join(missing) + "</ul>\n"
-        for part in group.parts():
-            yield from self._group(part, level + 1)
+        yield from parts
 
     def _heading(self, group: Group) -> Markup:
         named: dict[str, str] = {name: plain(value) for name, value in group.named.items()}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +18,13 @@ from markupsafe import Markup
 from measure import limits
 from measure.results import Results, ResultsError, Run
 from templates import charts, claims, config
+from templates.changes.since import Since, since
 from templates.config import ConfigError
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
 from templates.html import element
 from templates.labels import LANGUAGES
-from templates.quantity import Operation
+from templates.quantity import Operation, Quantity
 from templates.receipts import Receipts
 from templates.run_page import RunPage
 from templates.truth import Claim, Outcome
@@ -45,22 +49,28 @@ class Told:
 
     def needed(self, said: set[str]) -> set[str]:
         """Names of the facts that were printed, those that claims compare, and all that either is made from."""
-        tested = (
-            side
-            for claim in self.claims.values()
-            for made in claim.truth.comparisons
-            for side in (made.left, made.right)
-        )
-        printed = (fact for name, fact in self.edition.facts.items() if name in said)
-        names: set[str] = set()
-        open_ends = [*tested, *printed]
-        while open_ends:
-            quantity = open_ends.pop()
-            if quantity.name in names:
+        printed = [fact for name, fact in self.edition.facts.items() if name in said]
+        return self._tested | _made_from(printed, self._tested)
+
+    @cached_property
+    def _tested(self) -> set[str]:
+        """Names of the facts that claims compare, and of all that they are made from."""
+        truths = (claim.truth for claim in self.claims.values())
+        return _made_from([side for truth in truths for made in truth.comparisons for side in (made.left, made.right)])
+
+
+def _made_from(quantities: list[Quantity], known: Set[str] = frozenset()) -> set[str]:
+    """Names of the facts among quantities and all that they are made from, but for those known already."""
+    names: set[str] = set()
+    open_ends = list(quantities)
+    while open_ends:
+        quantity = open_ends.pop()
+        if quantity.name:
+            if quantity.name in names or quantity.name in known:
                 continue
-            names |= {quantity.name} if quantity.name else set()
-            open_ends += quantity.origin.operands if isinstance(quantity.origin, Operation) else ()
-        return names
+            names.add(quantity.name)
+        open_ends += quantity.origin.operands if isinstance(quantity.origin, Operation) else ()
+    return names
 
 
 def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told]:
@@ -76,18 +86,34 @@ def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told
 
 def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str, str]:
     """Every rendered file by its path below docs/. Raises RenderError for a template that is wrong."""
-    told = tell(results, force)
-    executed = _executed(told)
-    files: dict[str, str] = {}
-    for language in LANGUAGES:
-        around, said = _around(told, language)
-        files |= {f"{language}/{name}.md": text for name, text in around.items()}
-        for each in told:
-            files |= _edition(each, told[0], executed[each.edition.id], language, said if each is told[0] else set())
-    return files
+    with _nothing_collected():
+        told = tell(results, force)
+        executed = _executed(told)
+        files: dict[str, str] = {}
+        for language in LANGUAGES:
+            around, said = _around(told, language)
+            files |= {f"{language}/{name}.md": text for name, text in around.items()}
+            for each in told:
+                more = said if each is told[0] else set()
+                files |= _edition(each, told[0], executed[each.edition.id], language, more)
+        return files
 
 
-def _edition(told: Told, first: Told, runs: list[Run], language: str, said: set[str]) -> dict[str, str]:
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Without looking for garbage in cycles: what rendering makes it keeps to the end, and the search takes a tenth."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _edition(
+    told: Told, first: Told, runs: list[tuple[Run, Since | None]], language: str, said: set[str]
+) -> dict[str, str]:
     """An edition's article, the pages of its runs, its receipts and charts; `said` is printed elsewhere besides."""
     name = told.edition.id
     voice = Voice(language)
@@ -104,23 +130,25 @@ def _edition(told: Told, first: Told, runs: list[Run], language: str, said: set[
     return files
 
 
-def _executed(told: list[Told]) -> dict[str, list[Run]]:
-    """The executed runs by edition, each under the first edition that it tells."""
-    found: dict[str, list[Run]] = {}
+def _executed(told: list[Told]) -> dict[str, list[tuple[Run, Since | None]]]:
+    """The executed runs by edition, each under the first edition that it tells, with what it changed."""
+    found: dict[str, list[tuple[Run, Since | None]]] = {}
     seen: set[str] = set()
     for each in told:
         runs = [run for run in each.edition.runs if run.kind == "executed" and run.id not in seen]
-        found[each.edition.id] = runs
+        found[each.edition.id] = [(run, since(run, each.edition, each.claims)) for run in runs]
         seen |= {run.id for run in runs}
     return found
 
 
-def _runs(runs: list[Run], told: Told, first: Told, voice: Voice) -> tuple[dict[str, str], set[str]]:
+def _runs(
+    runs: list[tuple[Run, Since | None]], told: Told, first: Told, voice: Voice
+) -> tuple[dict[str, str], set[str]]:
     """The pages of an edition's executed runs, and the names of the facts that they print."""
     there = voice.on(f"../../{told.edition.id}/receipts/")
     files = {}
-    for run in runs:
-        page = RunPage(run, told.edition, told.claims, (first.edition.id, first.claims), there)
+    for run, changed in runs:
+        page = RunPage(run, told.edition, told.claims, (first.edition.id, first.claims), changed, there)
         text = Page(told, there).render(f"run/{there.language}.md.j2", **page.names())
         files[f"{there.language}/runs/{run.id}/index.md"] = text
     return files, there.said

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from measure.results import Run, parse_key
-from templates import config, formats
-from templates.changes import claim, machine, sample
+from templates import formats
+from templates.changes import machine
 from templates.changes.claim import Turn
 from templates.changes.machine import Differences
 from templates.changes.sample import Change, Kind, Setting, Side
+from templates.changes.since import Since
 from templates.facts.edition import Edition
 from templates.html import element, joined
 from templates.quantity import Constant, Operation, Quantity, Sampled
@@ -38,9 +39,15 @@ class RunPage:
     """The names that the template of a run's page uses."""
 
     def __init__(
-        self, run: Run, edition: Edition, here: dict[str, Claim], there: tuple[str, dict[str, Claim]], voice: Voice
+        self,
+        run: Run,
+        edition: Edition,
+        here: dict[str, Claim],
+        there: tuple[str, dict[str, Claim]],
+        since: Since | None,
+        voice: Voice,
     ) -> None:
-        self.run, self.edition, self.voice = run, edition, voice
+        self.run, self.edition, self.since, self.voice = run, edition, since, voice
         self.first, self.there = there
         """The edition that claims are held against, and its claims."""
         self.here = here
@@ -48,15 +55,14 @@ class RunPage:
 
     def names(self) -> dict[str, Any]:
         """All of them."""
-        before = machine.earlier(self.run, self.edition.results.runs)
         return {
             "run": self.run,
             "first": self.first,
             "rows": list(self._rows()),
             "measurements": list(self._measurements()),
             "failures": [(_code(text), self._reason(failure.reason)) for text, failure in self.run.failures.items()],
-            "before": before,
-            **(self._compared(before) if before else {}),
+            "before": self.since and self.since.before,
+            **(self._compared(self.since) if self.since else {}),
             "counts": list(self._counts()),
             "groups": [(group, rows) for group in GROUPS if (rows := list(self._group(group)))],
         }
@@ -90,15 +96,12 @@ class RunPage:
 
     # Against the run before it
 
-    def _compared(self, before: Run) -> dict[str, Any]:
-        changes = sample.changes(before, self.run)
-        told = config.editions()[self.edition.id]
-        earlier = claim.judged(self.edition.results, self.edition.id, told, self.run.id, before)
+    def _compared(self, since: Since) -> dict[str, Any]:
         return {
-            "kinds": [(kind.value, sum(change.kind is kind for change in changes)) for kind in Kind],
-            "versions": self._differences(machine.installed(before, self.run)),
-            "changes": [self._change(change) for change in changes if change.kind is not Kind.WITHIN],
-            "turns": [self._turn(turn) for turn in claim.turns(earlier, self.here)],
+            "kinds": [(kind.value, sum(change.kind is kind for change in since.changes)) for kind in Kind],
+            "versions": self._differences(since.installed),
+            "changes": [self._change(change) for change in since.changes if change.kind is not Kind.WITHIN],
+            "turns": [self._turn(turn) for turn in since.turns],
         }
 
     def _differences(self, found: Differences) -> list[tuple[Markup, Markup, Markup]]:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from measure import models
 from measure.results import Run
 from templates import formats, particles
-from templates.html import element, joined
+from templates.html import element, marked, safe
 from templates.labels import Labels
 from templates.quantity import Absence, Constant, Digits, Kind, Operation, Origin, Quantity, Sampled
 from templates.truth import Claim
@@ -70,6 +70,8 @@ class Voice:
         self._values: dict[tuple[int, bool], str] = {}
         self._references: dict[tuple[int, bool], Markup] = {}
         self._formulas: dict[int, Markup] = {}
+        self._qualifieds: dict[int, Markup] = {}
+        self._facts: dict[tuple[int, bool], Markup] = {}
 
     def on(self, receipts: str) -> Voice:
         """The same language on a page elsewhere; what does not depend on the place is made once for both."""
@@ -138,7 +140,9 @@ class Voice:
         address = f"{self.receipts}#{quantity.name}"
         if quantity.name not in self._titles:
             self._titles[quantity.name] = self.title(quantity)
-        return element("a", text, class_=classes, href=address, title=self._titles[quantity.name])
+        return marked(
+            f'<a class="{classes}" href="{address}" title="{safe(self._titles[quantity.name])}">{safe(text)}</a>'
+        )
 
     @property
     def said(self) -> set[str]:
@@ -181,12 +185,12 @@ class Voice:
             operands = [self._qualified(operand) for operand in origin.operands]
         if origin.symbol in ("max", "min"):
             members = operands if values else list(dict.fromkeys(operands))
-            return joined(f"{origin.symbol}(", Markup(", ").join(members), ")")
+            return marked(f"{origin.symbol}({', '.join(members)})")
         left, right = (
-            joined("(", text, ")") if self._needs_brackets(origin.symbol, operand, position) else text
+            f"({text})" if self._needs_brackets(origin.symbol, operand, position) else text
             for position, (operand, text) in enumerate(zip(origin.operands, operands, strict=True))
         )
-        return joined(left, _SYMBOLS[origin.symbol], right)
+        return marked(f"{left}{_SYMBOLS[origin.symbol]}{right}")
 
     @staticmethod
     def _needs_brackets(symbol: str, operand: Quantity, position: int) -> bool:
@@ -209,13 +213,16 @@ class Voice:
         known = (id(quantity), values)
         if known not in self._references:
             text = self.value(quantity) if values else self.label(quantity)
-            self._references[known] = element("a", text, href=f"#{quantity.name}")
+            self._references[known] = marked(f'<a href="#{quantity.name}">{safe(text)}</a>')
         return self._references[known]
 
     def _qualified(self, quantity: Quantity) -> Markup:
         """A fact's label with the group it belongs to, where two operands are named alike."""
-        group = quantity.name.rpartition(".")[0]
-        return element("a", f"{self.label(quantity)} [{self.groups.get(group, group)}]", href=f"#{quantity.name}")
+        if id(quantity) not in self._qualifieds:
+            group = quantity.name.rpartition(".")[0]
+            text = safe(f"{self.label(quantity)} [{self.groups.get(group, group)}]")
+            self._qualifieds[id(quantity)] = marked(f'<a href="#{quantity.name}">{text}</a>')
+        return self._qualifieds[id(quantity)]
 
     def exact(self, quantity: Quantity) -> str:
         """The value of what is no fact: a constant with all its digits, a result with four."""

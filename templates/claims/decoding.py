@@ -67,6 +67,12 @@ def time_beyond_reading(e: Edition) -> Truth:
 
 
 @claim
+def step_is_kernels(e: Edition) -> Truth:
+    """In a step of every model a kernel runs most of the time."""
+    return every((at_least(model.kernel_share, e.thresholds.most) for model in e.models), e.overall.path)
+
+
+@claim
 def focus_below_models(e: Edition) -> Truth:
     """The worked example reaches a smaller share than every model of the direct check."""
     return every((below(e.focus.share, model.share) for model in e.models if model is not e.focus), e.overall.path)

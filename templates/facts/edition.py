@@ -217,6 +217,13 @@ class Edition:
         return list(dict.fromkeys(model.engine for model in [self.focus, *self.models] if model.rate.measured))
 
     @property
+    def by_engine(self) -> list[list[LanguageModel]]:
+        """Models of the direct check that decoded on more than one engine, one list each."""
+        timed = [model for model in self.models if model.rate.measured]
+        found = [[model for model in timed if model.subject == subject] for subject in _distinct(timed)]
+        return [group for group in found if len(group) > 1]
+
+    @property
     def groups(self) -> list[Group]:
         machines = list(dict.fromkeys([self.focus.machine, self.direct]))
         models = list(dict.fromkeys([self.focus, *self.models]))
@@ -254,6 +261,10 @@ class Edition:
         if self.models:
             return max(self.models, key=lambda model: model.weights.value or 0.0)
         return self._model(self.direct, *DEFAULT_MODEL)
+
+
+def _distinct(models: list[LanguageModel]) -> list[str]:
+    return list(dict.fromkeys(model.subject for model in models))
 
 
 def editions(results: Results) -> list[Edition]:
