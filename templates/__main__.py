@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from measure.results import Results, ResultsError, Run, load
-from templates import claims
+from templates import claims, config
 from templates.changes import machine, runs
 from templates.charts import checked
 from templates.config import ConfigError
@@ -152,6 +152,11 @@ def _check(files: dict[str, str], out: Path) -> None:
 
 def _load(path: Path) -> Results:
     results = load(path)
+    for name, told in config.editions().items():
+        for run_id in (told.models, *([told.focus.run] if told.focus else [])):
+            if not told.optional and results.run(run_id) is None:
+                what = f"{path.name} has no run {run_id!r}: what it should tell is unmeasured"
+                print(f"templates/editions.toml: [{name}]: {what}", file=sys.stderr)
     for edition in editions(results):
         for run_id, text in edition.unused_samples():
             print(f"{path.name}: run {run_id!r}: {text}: nothing uses this sample", file=sys.stderr)

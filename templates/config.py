@@ -33,12 +33,12 @@ class Focus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which runs tell which part of the article."""
+    """Which runs tell which part of the article; a part that names none is asked of the run of `models`."""
 
     models: str
-    voxcpm: str
-    magpie: str
-    recognition: str
+    voxcpm: str = ""
+    magpie: str = ""
+    recognition: str = ""
     focus: Focus | None = None
     optional: bool = False
 
@@ -79,13 +79,18 @@ Label = dict[str, str]
 @cache
 def editions() -> dict[str, Told]:
     """editions.toml. Raises ConfigError."""
-    told = _read("editions.toml", dict[str, Told])
+    told = {name: _whole(entry) for name, entry in _read("editions.toml", dict[str, Told]).items()}
     for name, entry in told.items():
         if entry.focus and entry.focus.model.count("/") != 1:
             raise _error("editions.toml", f"[{name}] focus: model reads measurement/model-precision")
     if all(entry.optional for entry in told.values()):
         raise _error("editions.toml", "there is no edition that is always told")
     return told
+
+
+def _whole(told: Told) -> Told:
+    parts = ("voxcpm", "magpie", "recognition")
+    return msgspec.structs.replace(told, **{part: getattr(told, part) or told.models for part in parts})
 
 
 @cache

@@ -9,7 +9,7 @@ from templates.labels import Labels
 
 MISTAKES = [
     ("editions.toml", "[source\n", "editions.toml"),
-    ("editions.toml", '[source]\nmodels = "source-b"\n', "voxcpm"),
+    ("editions.toml", '[source]\nvoxcpm = "source-b"\n', "models"),
     ("editions.toml", '[source]\nmodels = 5\nvoxcpm="a"\nmagpie="a"\nrecognition="a"\n', "models"),
     ("editions.toml", '[source]\nmodels="a"\nvoxcpm="a"\nmagpie="a"\nrecognition="a"\nzzz=1\n', "zzz"),
     (

@@ -59,7 +59,17 @@ def test_two_processes_render_identical_bytes(tmp_path):
 
 
 def test_no_run_of_a_reader_is_committed():
-    assert SHIPPED.run("here") is None
+    """In a checkout that measured itself the file holds one; what is staged or committed must not."""
+    staged = subprocess.run(["git", "show", ":results.json"], cwd=ROOT, capture_output=True, check=False)
+    shipped = parse(staged.stdout) if staged.returncode == 0 else SHIPPED
+    assert shipped.run("here") is None, "leave the run `here` out of the commit: git restore --staged results.json"
+
+
+def test_a_run_that_an_edition_names_and_nobody_measured_is_told(tmp_path):
+    less = tmp_path / "results.json"
+    less.write_bytes(dump(Results([run for run in SHIPPED.runs if run.id != "cpu"])).encode())
+    done = command("--results", str(less), "--out", str(tmp_path / "docs"))
+    assert done.returncode == 0 and "templates/editions.toml: [cpu]: results.json has no run 'cpu'" in done.stderr
 
 
 def test_every_sample_is_used():
