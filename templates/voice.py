@@ -132,6 +132,8 @@ class Voice:
             significant=digits.significant,
         )
         start, dash, end = _DASH.split(printed, maxsplit=1) if _DASH.search(printed) else ("", "", printed)
+        if start and shown_digits(first) != digits:
+            start = self.value(first, unit=False)  # what needs more digits than the other end keeps them
         ends = [(first, start), (last, end)] if start else [(last, end)]
         said = [self._linked(quantity, _classes(quantity), text) for quantity, text in ends]
         return Markup(html.escape(dash)).join(said)

@@ -86,9 +86,9 @@ def plain(page):
 
 
 LIMIT = {
-    "ko": "한계</dt><dd>{limit} tok/s 대비 {value} tok/s, {factor}배 (<code>",
-    "en": "Limit</dt><dd>{value} tok/s against {limit} tok/s: {factor} times (<code>",
-    "zh": "限值</dt><dd>{value} tok/s，对照 {limit} tok/s：{factor} 倍（<code>",
+    "ko": "비교</dt><dd>{limit} tok/s 대비 {value} tok/s, {factor}배 (<code>",
+    "en": "Held against</dt><dd>{value} tok/s to {limit} tok/s: {factor} times (<code>",
+    "zh": "对照</dt><dd>{value} tok/s，基准 {limit} tok/s：{factor} 倍（<code>",
 }
 HELD_UP = "decode_vllm/qwen3-0.6b-bf16/rate?requests=1"
 
@@ -146,7 +146,7 @@ WEIGHTS = {f"{MODEL}/loaded_weights": (1.0, "GiB")}
 def test_an_accepted_sample_tells_the_nearest_limit():
     rows = told(judged({**BANDWIDTH, **WEIGHTS}))
     assert rows["Verdict"] == "accepted" and "What to do" not in rows
-    assert rows["Limit"].replace("\u00a0", " ").startswith("53.69 GB/s against 100.0 GB/s: 0.537 times (<code>")
+    assert rows["Held against"].replace("\u00a0", " ").startswith("53.69 GB/s to 100.0 GB/s: 0.537 times (<code>")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

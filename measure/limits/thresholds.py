@@ -18,7 +18,7 @@ FAR_BELOW = 0.15
 """Engines reach from a third to nearly all of a limit. A share below this calls for a look at the path."""
 
 HOST_S = 0.1
-"""A pass through a model that takes less may be the host's: plain PyTorch takes 20 to 50 ms to launch one."""
+"""A pass through a model that takes less may be the host's: plain PyTorch takes 20 to 60 ms to launch one."""
 
 PARTS = 1.05
 """A first token and the gaps after it, as medians or means over requests, add up to the whole within 5%."""

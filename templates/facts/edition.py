@@ -217,6 +217,12 @@ class Edition:
         return list(dict.fromkeys(model.engine for model in [self.focus, *self.models] if model.rate.measured))
 
     @property
+    def busiest(self) -> LanguageModel | None:
+        """The model whose most requests use the largest share of the arithmetic, the output head counted."""
+        told = [model for model in self.models if model.widest.compute_share_with_head.measured]
+        return max(told, key=lambda model: model.widest.compute_share_with_head.value or 0.0, default=None)
+
+    @property
     def by_engine(self) -> list[list[LanguageModel]]:
         """Models of the direct check that decoded on more than one engine, one list each."""
         timed = [model for model in self.models if model.rate.measured]

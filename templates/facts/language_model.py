@@ -156,7 +156,7 @@ class LanguageModel(Group):
         """The rest of the step, in which none runs."""
         return self.token_time - self.step_kernels
 
-    @fact("%", decimals=0)
+    @fact("%", decimals=1)
     def kernel_share(self) -> Quantity:
         """Share of a step in which a kernel runs."""
         return self.step_kernels / self.token_time
