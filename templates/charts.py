@@ -104,10 +104,18 @@ def _points(
         "x": [_short(x.value) for x, _ in points],
         "y": [_short(y.value) for _, y in points],
         "mode": "lines+markers" if lines else "markers",
-        "line": {"color": COLOURS[index % 6], "dash": DASHES[index % 6]},
-        "marker": {"color": COLOURS[index % 6], "symbol": SYMBOLS[index % 6], "size": 9},
+        **_style(index),
         "error_y": {"type": "data", "array": above, "arrayminus": below, "visible": any(above + below)},
         **more,
+    }
+
+
+def _style(index: int, shape: str = "") -> dict[str, Any]:
+    """Colour, dash and shape of a series: no two of the first 36 are alike in both colour and shape."""
+    colour, look = COLOURS[index % 6], (index + index // 6) % 6
+    return {
+        "line": {"color": colour, "dash": DASHES[look]},
+        "marker": {"color": colour, "symbol": SYMBOLS[look] + shape, "size": 9},
     }
 
 
@@ -264,11 +272,12 @@ def _roofline(edition: Edition) -> Chart:
         batches = [b for b in model.timed_batches if b.intensity.measured and b.compute_with_head.measured]
         decode = [(b.intensity, b.compute_with_head) for b in batches]
         prefill = [(p.intensity, p.compute) for p in model.prompts if p.intensity.measured and p.compute.measured]
-        for label, points in (("decode", decode), ("prompts", prefill)):
+        # One name in the legend a model: its decoding is drawn filled, its prompts open.
+        for label, shape, points in (("decode", "", decode), ("prompts", "-open", prefill)):
             if points:
-                name = f"{_name(model)}|{label}"
-                traces.append(_points(name, points, index * 2 + (label == "prompts"), lines=False))
-                rows += [(name, x, y) for x, y in points]
+                alone = {"showlegend": label == "decode" or not decode, "legendgroup": _name(model)}
+                traces.append(_points(_name(model), points, index, lines=False, **alone, **_style(index, shape)))
+                rows += [(f"{_name(model)}|{label}", x, y) for x, y in points]
     return Chart(
         _figure(
             [*traces, *_roof(edition, rows)],

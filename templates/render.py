@@ -248,7 +248,7 @@ class Page:
         source = f"{up}assets/charts/{self.told.edition.id}/{name}.{self.voice.language}.json"
         canvas = element("div", class_="chart-canvas", role="img", aria_label=self.voice.labels.get("chart", name))
         parts = canvas, element("figcaption", caption), self._table(chart)
-        return element("figure", *parts, class_="chart", id=f"chart-{name}", data_chart=source) + "\n"
+        return element("figure", *parts, class_=f"chart{_size(chart)}", id=f"chart-{name}", data_chart=source) + "\n"
 
     def _table(self, chart: charts.Chart) -> Markup:
         said = [charts.translated(head, self.voice) for head in chart.head]
@@ -265,6 +265,12 @@ class Page:
         head = element("thead", element("tr", *(element("th", text) for text in heads)))
         table = element("table", head, element("tbody", *rows))
         return element("details", element("summary", self.voice.labels.get("chart", "data")), table)
+
+
+def _size(chart: charts.Chart) -> str:
+    """A class for a chart whose legend needs more lines than most; the style sheet gives it more height."""
+    named = {trace["name"] for trace in chart.figure["data"] if "name" in trace}
+    return " taller" if len(named) > 8 else " tall" if len(named) > 4 else ""
 
 
 class Claims:
