@@ -15,7 +15,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import event_priority
 
-MEASURE = tuple(f"measure/{name}" for name in ("limits", "models.py", "models.toml", "results.py"))
+MEASURE = tuple(f"measure/{name}" for name in ("limits", "models.py", "models.toml", "results.py", "store.py"))
 SOURCES = ("results.json", "templates", *MEASURE)
 """What the rendered pages follow from."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from measure import processes, registry, results
+from measure import processes, registry, results, store
 from measure.results import Machine, ResultsError
 from measure.session import Session
 
@@ -72,7 +72,7 @@ def _obey(order: Order) -> int:
 
 def _fail_rest(session: Session, order: Order, reason: str, detail: str) -> None:
     """Whatever has neither a sample nor a reason of its own gets this one."""
-    run = results.load(session.results).run(session.run_id)
+    run = store.load(session.results).run(session.run_id)
     for text in order.keys:
         if run is None or not (text in run.samples or text in run.failures):
             session.fail(results.parse_key(text), reason, detail)

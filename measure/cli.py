@@ -17,10 +17,10 @@ from typing import Annotated, TypedDict
 import typer
 
 from measure import doctor as diagnosis
-from measure import limits, models, registry, results, runner, screen
+from measure import limits, models, registry, results, runner, screen, store
 from measure import machine as machines
 from measure import merge as merging
-from measure.importers import store
+from measure.importers import store as importing
 from measure.registry import Measurement
 from measure.results import Machine, Results, ResultsError, Run
 from measure.runner import Interrupted, Job, Outcome
@@ -63,7 +63,7 @@ def here(
     job = _job(file, HERE, tuple(registry.find()), quick, settings)
     _start_afresh(job, again)
     outcomes = _carry_out(job, f"python -m measure here{' --quick' if quick else ''}")
-    run = _existing(results.load(file), HERE, file)
+    run = _existing(store.load(file), HERE, file)
     screen.show_run(run, [key for outcome in outcomes for key in outcome.measured])
     rendered = _render(file)
     if not run.samples:
@@ -75,7 +75,7 @@ def here(
 
 def _start_afresh(job: Job, again: bool) -> None:
     """Set a run aside that cannot be gone on with, and say so."""
-    found = results.load_or_none(job.results).run(job.run_id)
+    found = store.load_or_none(job.results).run(job.run_id)
     why = "as asked" if again and found else runner.unfit(job, found) if found else ""
     if not why or found is None:
         return
@@ -135,7 +135,7 @@ def run(
     if again and (kept := runner.set_aside(file, run_id, job.names)):
         screen.err.print(f"Measuring {', '.join(names)} anew; the run as it was is kept in {kept}.")
     outcomes = _carry_out(job, "the same command")
-    stored = _existing(results.load(file), run_id, file)
+    stored = _existing(store.load(file), run_id, file)
     screen.show_run(stored, [key for outcome in outcomes for key in outcome.measured])
     failed = [text for outcome in outcomes for text in outcome.failed]
     if failed:
@@ -146,7 +146,7 @@ def run(
 def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:
     results.check_id(run_id, f"--run {run_id!r}")
     options = dict(_setting(text) for text in settings)
-    results.check_place(file)
+    store.check_place(file)
     job = Job(file, run_id, _machine(options.get("device", "")), names, quick, options, registry.PACKAGE)
     job.measurements()
     return job
@@ -194,7 +194,7 @@ def list_measurements(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False, file: ResultsFile = RESULTS
 ) -> None:
     """Every measurement, what it needs, whether that is installed, and which runs have it."""
-    data = results.load_or_none(file)
+    data = store.load_or_none(file)
     rows = [_entry(measurement, data) for measurement in registry.find().values()]
     if as_json:
         print(json.dumps(rows, indent=1))
@@ -226,7 +226,7 @@ def check(file: ResultsFile = RESULTS) -> None:
     """The verdict on every sample, rejected ones first; exit code 1 if the file is not valid."""
     rows = [
         (limits.STATUSES.index(verdict.status), run.id, text, run, verdict)
-        for run in results.load(file).runs
+        for run in store.load(file).runs
         for text, verdict in limits.verdicts(run, models).items()
     ]
     for _, run_id, text, run, verdict in sorted(rows, key=lambda row: row[0]):
@@ -265,9 +265,9 @@ def merge(
     """Bring in runs measured elsewhere; never mixes machines, never overwrites a sample."""
     if rename:
         results.check_id(rename, f"--as {rename!r}")
-    results.check_place(file)
-    brought = results.load(source, "Correct FILE, the argument: a results file that was measured elsewhere.")
-    with results.edit(file) as data:
+    store.check_place(file)
+    brought = store.load(source, "Correct FILE, the argument: a results file that was measured elsewhere.")
+    with store.edit(file) as data:
         told = merging.merge(data, brought, source.name, only, rename)
     for line in told:
         screen.out.print(line)
@@ -284,13 +284,13 @@ def bring_in(
 ) -> None:
     """Bring in what another benchmark measured; its file's hash and what was told are kept with each sample."""
     results.check_id(run_id, f"--run {run_id!r}")
-    results.check_place(file)
-    outcome = store.bring(source, file, run_id, _told_once(settings))
+    store.check_place(file)
+    outcome = importing.bring(source, file, run_id, _told_once(settings))
     for note in outcome.notes:
         screen.err.print(screen.plain(note))
     known = f", {outcome.known} there from before" if outcome.known else ""
     screen.err.print(f"{outcome.tool}: {len(outcome.keys)} imported{known}")
-    screen.show_run(_existing(results.load(file), run_id, file), outcome.keys)
+    screen.show_run(_existing(store.load(file), run_id, file), outcome.keys)
 
 
 def _told_once(settings: list[str]) -> dict[str, str]:

@@ -6,7 +6,6 @@ this process may be interrupted or killed at any moment, and the next one goes o
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import subprocess
@@ -21,7 +20,7 @@ from typing import IO, Protocol
 
 import msgspec
 
-from measure import child, memory, processes, registry, results
+from measure import child, memory, processes, registry, results, store
 from measure import machine as machines
 from measure.registry import Measurement
 from measure.results import Failure, Key, Machine, Results, ResultsError, Run
@@ -119,7 +118,7 @@ class Interrupted(Exception):
 def run(job: Job, watcher: Watcher) -> list[Outcome]:
     """Measure what the run lacks. Raises ResultsError for a job that cannot be done, Interrupted on Ctrl-C."""
     measurements = job.measurements()
-    with results.locked(job.results, "measuring.lock", 0, BUSY):
+    with store.locked(job.results, "measuring.lock", 0, BUSY):
         _begin(job)
         steps = [_step(job, measurement) for measurement in measurements]
         watcher.begin(steps)
@@ -137,7 +136,7 @@ def _report(outcome: Outcome, watcher: Watcher) -> Outcome:
 
 def _begin(job: Job) -> None:
     """Make the run if it is new; refuse one that this job must not touch."""
-    with results.edit(job.results) as data:
+    with store.edit(job.results) as data:
         found = data.run(job.run_id)
         if found is None:
             data.runs.append(Run(job.run_id, "executed", job.machine, now()))
@@ -178,24 +177,17 @@ def set_aside(path: Path, run_id: str, names: Sequence[str] | None = None) -> Pa
 
     Returns the file that keeps the run as it was, or None if there was nothing to take out.
     """
-    with results.edit(path) as data:
+    with store.edit(path) as data:
         found = data.run(run_id)
         doomed = recorded(found, {maker(text) for text in found.samples} if names is None else names) if found else {}
         if found is None or (names is not None and not doomed):
             return None
-        kept = _unused(path.with_name(f".{path.name}.{run_id}-{now().replace(':', '')}.replaced"))
-        results.save(Results([found]), kept)
+        kept = store.keep_aside(found, path, now())
         if names is None:
             data.runs.remove(found)
         for text in doomed:
             del found.samples[text]
         return kept
-
-
-def _unused(path: Path) -> Path:
-    """The path, or one like it that no file has: the same second may come again, as when the clock is set."""
-    names = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
-    return path if not path.exists() else next(other for other in names if not other.exists())
 
 
 def _check_options(options: Mapping[str, str], measurements: Sequence[Measurement]) -> None:
@@ -253,12 +245,12 @@ def _clear_failures(step: Step) -> None:
             kept = {text: f for text, f in found.failures.items() if maker(text) != step.measurement.name}
             found.failures = kept
 
-    results.amend(step.session.results, clear)
+    store.amend(step.session.results, clear)
 
 
 def _settled(step: Step) -> tuple[Mapping[str, object], Mapping[str, Failure]]:
     """Samples and failures of the step's run, by key."""
-    found = results.load_or_none(step.session.results, results.HAND_S).run(step.session.run_id)
+    found = store.load_or_none(step.session.results, store.HAND_S).run(step.session.run_id)
     return (found.samples, found.failures) if found else ({}, {})
 
 

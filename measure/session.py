@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from measure import machine as machines
-from measure import results
+from measure import results, store
 from measure.results import REASONS, Failure, Key, Machine, Results, ResultsError, Run, Sample
 
 DETAIL_LENGTH = 200
@@ -82,7 +82,7 @@ class Session:
             run.samples[str(key)] = sample
             run.failures.pop(str(key), None)
 
-        results.amend(self.results, put)
+        store.amend(self.results, put)
 
     def fail(self, key: Key, reason: str, detail: str = "") -> None:
         """Save why a key has no sample; `reason` is one of `results.REASONS`. Does nothing if there is a sample."""
@@ -96,10 +96,10 @@ class Session:
             if str(key) not in run.samples:
                 run.failures[str(key)] = failure
 
-        results.amend(self.results, put)
+        store.amend(self.results, put)
 
     def _stored(self) -> Results:
-        return results.load_or_none(self.results, results.HAND_S)
+        return store.load_or_none(self.results, store.HAND_S)
 
     def _run(self, data: Results) -> Run:
         run = data.run(self.run_id)

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from measure.results import Results, ResultsError, Run, load
+from measure.results import Results, ResultsError, Run
+from measure.store import load
 from templates import claims, config
 from templates.changes import machine, runs
 from templates.charts import checked

@@ -18,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from measure.results import Results, dump, load, parse  # noqa: E402
+from measure.results import Results, dump, parse  # noqa: E402
+from measure.store import load  # noqa: E402
 from templates import render  # noqa: E402
 
 REPEATS = 5

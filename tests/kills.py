@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from measure import results, runner
+from measure import runner, store
 from measure.results import Machine, Report, Results, Run
 from measure.runner import Job
 
@@ -94,7 +94,7 @@ def kill(file: Path, of: random.Random) -> str:
 
 def look(file: Path, killed: str) -> dict[str, int]:
     """What is left after a kill: valid, and all that was told as finished; raises AssertionError if not."""
-    data = results.load(file)
+    data = store.load(file)
     run = data.run("here")
     assert data.run("source") == OTHER, "the other run is not whole"
     samples = run.samples if run else {}
@@ -115,7 +115,7 @@ def main(folder: Path, seed: int, times: int) -> None:
     of = random.Random(seed)
     runner.GRACE_S = 0.2
     file = folder / "results.json"
-    results.save(Results([OTHER]), file)
+    store.save(Results([OTHER]), file)
     seen = {"job": 0, "measurement": 0, "unfinished": 0}
     for _ in range(times):
         killed = kill(file, of)

@@ -8,7 +8,7 @@ import pytest
 from jinja2 import nodes
 from paths import RESULTS, TEMPLATES
 
-from measure.results import load
+from measure.store import load
 from templates import render, typography
 from templates.claims import CLAIMS
 from templates.environment import environment

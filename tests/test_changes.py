@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from paths import RESULTS, ROOT
 
 from measure import limits, models
-from measure.results import Failure, Machine, Report, Results, Run, Sample, dump, load, median_interval
+from measure.results import Failure, Machine, Report, Results, Run, Sample, dump, median_interval
+from measure.store import load
 from templates import claims, config
 from templates.changes import claim, machine, runs, sample, spread
 from templates.changes.sample import Kind

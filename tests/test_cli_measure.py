@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from measure import cli, doctor, machine, registry, results, runner, screen
+from measure import cli, doctor, machine, registry, results, runner, screen, store
 from measure.merge import renamed
 from measure.results import Failure, Import, Machine, Report, Results, Run, Sample
 
@@ -37,11 +37,11 @@ def call(tmp_path, monkeypatch, capfd):
 
 
 def stored(file="results.json"):
-    return results.load(Path(file))
+    return store.load(Path(file))
 
 
 def put(*runs, file="results.json"):
-    results.save(Results(list(runs)), Path(file))
+    store.save(Results(list(runs)), Path(file))
     return Path(file).read_bytes()
 
 

@@ -3,7 +3,7 @@
 import pytest
 from paths import RESULTS, TEMPLATES
 
-from measure.results import load
+from measure.store import load
 from templates import config, render
 from templates.labels import Labels
 

@@ -15,8 +15,9 @@ from measure.card import Card
 from measure.decode_llama import Llama
 from measure.decoding import Scope
 from measure.models import Subject
-from measure.results import load, parse_key
+from measure.results import parse_key
 from measure.session import Session
+from measure.store import load
 
 NAME, TEXT = "decode_llama", "tiny-qwen-q4_0"
 SMALL = Scope((1, 4), (16, 64), repeats=3, prompt_repeats=3, long=5, traced=False)

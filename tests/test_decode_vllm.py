@@ -16,7 +16,8 @@ from measure import decode_vllm, decoding, limits, models, vllm_worker, weights
 from measure.card import Card
 from measure.decoding import Scope
 from measure.kernels import Trace
-from measure.results import load, parse_key
+from measure.results import parse_key
+from measure.store import load
 from measure.vllm_worker import Worker
 
 NAME, TEXT = "decode_vllm", "tiny-1k-bf16"

@@ -7,7 +7,8 @@ from measure import decoding, device, kernels, limits, timing
 from measure.card import Reading
 from measure.decoding import Answer, Bench, Held, Scope
 from measure.kernels import Trace
-from measure.results import key, load
+from measure.results import key
+from measure.store import load
 
 NAME, TEXT = "decode_vllm", "qwen3-0.6b-bf16"
 SCOPE = Scope((1, 4), (8, 16), repeats=3, prompt_repeats=3, long=9)

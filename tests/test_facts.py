@@ -5,7 +5,7 @@ import re
 import pytest
 from paths import RESULTS
 
-from measure.results import load
+from measure.store import load
 from templates import config, render
 from templates.labels import LANGUAGES
 from templates.voice import Voice

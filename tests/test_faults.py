@@ -13,7 +13,7 @@ import pytest
 from paths import ROOT
 from test_runner import FIRST, MACHINE, SECOND, ended, file, here, job, measure, pids_of, start  # noqa: F401
 
-from measure import memory, processes, results, runner, screen, session, timing
+from measure import memory, processes, results, runner, screen, session, store, timing
 from measure.results import Machine, Report, Results, ResultsError, Run, Sample
 from measure.session import Session
 
@@ -52,7 +52,7 @@ def test_killed_at_200_random_moments_the_file_is_valid_and_holds_everything_fin
 
 
 def test_of_two_measuring_at_once_one_waits_and_both_runs_are_whole(file):  # noqa: F811
-    results.save(Results([OTHER]), file)
+    store.save(Results([OTHER]), file)
     both = {run: start(file, "steady", "--run", run) for run in ("one", "two")}
     told = {run: process.communicate(timeout=60)[0] for run, process in both.items()}
     for run, process in both.items():
@@ -61,8 +61,8 @@ def test_of_two_measuring_at_once_one_waits_and_both_runs_are_whole(file):  # no
             again = start(file, "steady", "--run", run)
             assert again.communicate(timeout=60) and again.returncode == 0
     assert 0 in [process.returncode for process in both.values()]
-    assert [len(results.load(file).run(run).samples) for run in both] == [3, 3]
-    assert results.load(file).run("source") == OTHER
+    assert [len(store.load(file).run(run).samples) for run in both] == [3, 3]
+    assert store.load(file).run("source") == OTHER
 
 
 def test_two_measuring_into_two_files_do_not_meet(file, tmp_path):  # noqa: F811
@@ -86,7 +86,7 @@ def small_disk(*words, folder, script):
             break
         if done.returncode != 77 and "unshare failed" not in done.stderr:
             return done
-    return pytest.skip("this system lets nobody mount a small disk; test_results.py has the other ways to fill one")
+    return pytest.skip("this system lets nobody mount a small disk; test_store.py has the other ways to fill one")
 
 
 def test_a_disk_that_fills_while_measuring_loses_nothing(file, tmp_path):  # noqa: F811
@@ -95,7 +95,7 @@ def test_a_disk_that_fills_while_measuring_loses_nothing(file, tmp_path):  # noq
     disk, kept = tmp_path / "disk", tmp_path / "kept"
     disk.mkdir()
     kept.mkdir()
-    results.save(Results([OTHER]), kept / "before.json")
+    store.save(Results([OTHER]), kept / "before.json")
     script = f"""
 cp '{kept}/before.json' results.json
 "$@" --set do=fill; echo "exit code $?" >&2
@@ -110,7 +110,7 @@ rm filler
         done.stderr
     )
     assert done.stderr.count("exit code 1") == 2
-    full = results.load(kept / "full.json")
+    full = store.load(kept / "full.json")
     assert full.run("source") == OTHER and list(full.run("here").samples) == [FIRST]
     assert "unfinished" not in (kept / "names").read_text()
 
@@ -265,7 +265,7 @@ def test_what_is_set_aside_in_the_same_second_is_kept_apart(file, monkeypatch): 
     kept = []
     for value in (1.0, 2.0, 3.0):
         sample = Sample("tok/s", [value], "2026-11-29", "c")
-        results.save(Results([Run("here", "executed", MACHINE, "2026-11-29", {FIRST: sample})]), file)
+        store.save(Results([Run("here", "executed", MACHINE, "2026-11-29", {FIRST: sample})]), file)
         kept.append(runner.set_aside(file, "here"))
     assert len(set(kept)) == 3
     assert [here(path).samples[FIRST].values for path in kept] == [[1.0], [2.0], [3.0]]
@@ -284,13 +284,13 @@ def renamed(text):
 
 
 def test_an_edit_while_measuring_is_kept_beside_what_is_measured_after_it(file):  # noqa: F811
-    results.save(Results([OTHER]), file)
+    store.save(Results([OTHER]), file)
     process = start(file, "wild", "--set", "do=edit", "--set", "seconds=60")
     waiting(file)
     by_hand(file, renamed)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == 0, output
-    assert results.load(file).run("source").machine.name == "edited by hand"
+    assert store.load(file).run("source").machine.name == "edited by hand"
     assert set(here(file).samples) == {FIRST, SECOND}
 
 
@@ -320,8 +320,8 @@ def test_a_sample_that_an_editor_overwrote_is_told(file):  # noqa: F811
 @pytest.fixture
 def edited(file, monkeypatch):  # noqa: F811
     """A file that is edited by hand at the worst moment: when what will be saved was made from what it was."""
-    results.save(Results([OTHER]), file)
-    dump, edits = results.dump, []
+    store.save(Results([OTHER]), file)
+    dump, edits = store.dump, []
 
     def dumped(data):
         text = dump(data)
@@ -329,43 +329,43 @@ def edited(file, monkeypatch):  # noqa: F811
             edits.append(by_hand(file, renamed))
         return text
 
-    monkeypatch.setattr(results, "dump", dumped)
+    monkeypatch.setattr(store, "dump", dumped)
     return file
 
 
 def test_an_edit_in_the_middle_of_saving_a_sample_is_kept(edited):
     Session(edited, "here", MACHINE).record(results.parse_key(NEW), "tok/s", [1.0], {})
-    data = results.load(edited)
+    data = store.load(edited)
     assert data.run("source").machine.name == "edited by hand" and NEW in data.run("here").samples
 
 
 def test_an_edit_in_the_middle_of_another_change_is_kept_and_told(edited):
     with (
         pytest.raises(ResultsError, match=r"another program wrote it .* is kept: run again"),
-        results.edit(edited) as data,
+        store.edit(edited) as data,
     ):
         data.runs.clear()
-    assert results.load(edited).run("source").machine.name == "edited by hand"
+    assert store.load(edited).run("source").machine.name == "edited by hand"
     assert not list(edited.parent.glob(".*.unfinished"))
 
 
 def test_a_file_that_appears_in_the_middle_of_saving_is_kept(tmp_path):
     file = tmp_path / "results.json"  # noqa: F811
-    with pytest.raises(results.ChangedUnderWay), results.edit(file):
-        results.save(Results([OTHER]), file)
-    assert results.load(file).runs == [OTHER]
+    with pytest.raises(store.ChangedUnderWay), store.edit(file):
+        store.save(Results([OTHER]), file)
+    assert store.load(file).runs == [OTHER]
 
 
 def test_an_editor_that_never_rests_is_told(file):  # noqa: F811
-    results.save(Results([OTHER]), file)
-    with pytest.raises(results.ChangedUnderWay):
-        results.amend(file, lambda data: by_hand(file, lambda text: text + "\n"))
-    assert results.load(file).runs == [OTHER]
+    store.save(Results([OTHER]), file)
+    with pytest.raises(store.ChangedUnderWay):
+        store.amend(file, lambda data: by_hand(file, lambda text: text + "\n"))
+    assert store.load(file).runs == [OTHER]
 
 
 def test_half_a_file_is_read_again(file):  # noqa: F811
     """An editor that writes in place empties the file first."""
-    results.save(Results([OTHER]), file)
+    store.save(Results([OTHER]), file)
     whole = file.read_text(encoding="utf-8")
     code = "import sys, time; time.sleep(0.4); open(sys.argv[1], 'w').write(sys.stdin.read())"
     file.write_text(whole[: len(whole) // 2], encoding="utf-8")
@@ -374,4 +374,4 @@ def test_half_a_file_is_read_again(file):  # noqa: F811
     editor.stdin.close()
     Session(file, "here", MACHINE).record(results.parse_key(NEW), "tok/s", [1.0], {})
     assert editor.wait() == 0
-    assert results.load(file).run("source") == OTHER and NEW in here(file).samples
+    assert store.load(file).run("source") == OTHER and NEW in here(file).samples

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from paths import RESULTS
 
-from measure.results import Failure, Machine, Report, Results, ResultsError, Run, dump, load, parse
+from measure.results import Failure, Machine, Report, Results, ResultsError, Run, dump, parse
+from measure.store import load
 from templates import __main__ as command
 from templates import render
 from templates.labels import LANGUAGES

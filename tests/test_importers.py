@@ -15,9 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from measure import cli, limits, results
+from measure import cli, limits
 from measure.importers import source, store
 from measure.results import Import, Machine, Report, Results, ResultsError, Run, Sample, Summary
+from measure.store import load, save
 
 ROOT = Path(__file__).parent.parent
 AT = "2026-11-29T13:45:00Z"
@@ -44,7 +45,7 @@ def bring(data, told, run_id="imported", name="file.json"):
 
 
 def stored(run_id="imported"):
-    return results.load(Path("results.json")).run(run_id)
+    return load(Path("results.json")).run(run_id)
 
 
 def refused(data, told, *parts):
@@ -630,7 +631,7 @@ def test_the_most_figures_that_a_file_may_hold_take_bounded_memory():
 
 
 def put(*runs):
-    results.save(Results(list(runs)), Path("results.json"))
+    save(Results(list(runs)), Path("results.json"))
 
 
 def test_an_executed_run_of_the_same_machine_takes_imports():
@@ -781,7 +782,7 @@ def survives(data, told):
     except ResultsError as error:
         assert str(error) and "\n" not in str(error)
     else:
-        results.load(Path("results.json"))
+        load(Path("results.json"))
 
 
 @pytest.mark.parametrize(("document", "told"), ALL)

@@ -29,7 +29,8 @@ from verdicts import (
 from measure import limits, models
 from measure.limits import ENTRIES, RULES, Stage, ceilings, clocks, order, repeats, tokens, units, verdicts
 from measure.limits.case import Case, Sound
-from measure.results import Machine, Report, Run, load, parse_key
+from measure.results import Machine, Report, Run, parse_key
+from measure.store import load
 
 
 @pytest.mark.parametrize("case", [*CASES, *(case[1:] for case in PUBLIC)], ids=lambda case: f"{case[0]}-{case[1]}")

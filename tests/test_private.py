@@ -18,7 +18,7 @@ from paths import DOCS, RESULTS, ROOT, TEMPLATES
 from sites import copy_project
 from test_runner import FIRST, SECOND, file, here, measure  # noqa: F401
 
-from measure import cli, machine, results, runner
+from measure import cli, machine, runner, store
 
 COMMON = ("root", "runner", "user", "admin", "ubuntu", "debian", "docker", "home", "localhost")
 """Names that many machines and users have, and that are words of the theme: they tell nothing."""
@@ -107,7 +107,7 @@ def test_a_set_aside_run_and_an_error_tell_nothing_more(file):  # noqa: F811
     measure(file, "wild", options={"do": "raise"})
     kept = runner.set_aside(file, "here")
     assert tells(kept.read_text(encoding="utf-8"), {*names(), str(file.parent)}) == []
-    assert results.load(kept).run("here").failures[SECOND].detail == "ValueError: cannot open ... on ..."
+    assert store.load(kept).run("here").failures[SECOND].detail == "ValueError: cannot open ... on ..."
 
 
 # The network

@@ -9,7 +9,8 @@ import pytest
 from paths import RESULTS
 
 from measure import limits, models
-from measure.results import Failure, Results, Run, load
+from measure.results import Failure, Results, Run
+from measure.store import load
 from templates import render, typography, write
 from templates.changes import claim
 from templates.claims import CLAIMS

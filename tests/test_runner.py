@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from measure import child, registry, results, runner, session
+from measure import child, registry, runner, session, store
 from measure.results import Failure, Import, Machine, Report, Results, ResultsError, Run, Sample, parse_key
 from measure.runner import Interrupted, Job
 from measure.session import Session
@@ -53,7 +53,7 @@ def measure(file, *names, watcher=None, **more):
 
 
 def here(file):
-    return results.load(file).run("here")
+    return store.load(file).run("here")
 
 
 def alive(pid):
@@ -222,7 +222,7 @@ def test_a_plan_that_fails_is_told(file):
 def test_running_again_measures_only_what_is_missing(file):
     measure(file, "steady")
     gone = "steady/qwen3-0.6b-bf16/rate?requests=4"
-    with results.edit(file) as data:
+    with store.edit(file) as data:
         del data.run("here").samples[gone]
     before = here(file).samples["steady/qwen3-0.6b-bf16/rate?requests=1"]
     watcher = Silent()
@@ -235,7 +235,7 @@ def test_running_again_measures_only_what_is_missing(file):
 
 def test_what_stands_as_failed_is_of_the_last_attempt(file):
     measure(file, "wild", options={"do": "raise"})
-    with results.edit(file) as data:
+    with store.edit(file) as data:
         old = Failure("too_slow", "2026-01-01T00:00:00Z")
         data.run("here").failures = {SECOND: old, "wild/plan": old, "other/rate": old}
     measure(file, "wild", options={"do": "raise"})
@@ -252,7 +252,7 @@ def test_a_finished_measurement_starts_no_process(file):
 
 def test_a_failure_is_tried_again_and_goes_when_it_succeeds(file):
     measure(file, "wild", options={"do": "raise"})
-    with results.edit(file) as data:
+    with store.edit(file) as data:
         command = "python -m measure run wild --run here --set do=well"
         old = data.run("here").samples[FIRST]
         data.run("here").samples[FIRST] = Sample(old.unit, old.values, old.at, command)
@@ -279,7 +279,7 @@ def test_a_run_that_does_not_match_is_refused_with_a_cure(file, change, why):
 
 def test_another_version_is_refused_but_only_for_what_it_concerns(file):
     measure(file, "steady", "wild", options={"do": "well"})
-    with results.edit(file) as data:
+    with store.edit(file) as data:
         samples = data.run("here").samples
         text = "steady/qwen3-0.6b-bf16/rate?requests=1"
         samples[text] = Sample(**{**fields(samples[text]), "versions": {"msgspec": "0.1", "other": "9"}})
@@ -295,7 +295,7 @@ def fields(struct):
 def test_samples_do_not_go_among_reported_figures(file):
     report = Report("GB/s", 250.0, "an article")
     told = Run("here", "reported", MACHINE, "2026-10-06", {"bandwidth/sum": report})
-    results.save(Results([told]), file)
+    store.save(Results([told]), file)
     with pytest.raises(ResultsError, match="figures that others reported"):
         measure(file, "steady")
 
@@ -304,14 +304,14 @@ IMPORT = Import("tok/s", "llama-bench", "0a" * 32, [9.0])
 
 
 def test_samples_do_not_go_into_an_imported_run(file):
-    results.save(Results([Run("here", "imported", MACHINE, "2026-10-06", {"x/rate?requests=1": IMPORT})]), file)
+    store.save(Results([Run("here", "imported", MACHINE, "2026-10-06", {"x/rate?requests=1": IMPORT})]), file)
     with pytest.raises(ResultsError, match="it was imported, and too little is known of its machine"):
         measure(file, "steady")
 
 
 def test_what_was_imported_is_not_measured_over(file):
     text = "steady/qwen3-0.6b-bf16/rate?requests=4"
-    results.save(Results([Run("here", "executed", MACHINE, "2026-10-06", {text: IMPORT})]), file)
+    store.save(Results([Run("here", "executed", MACHINE, "2026-10-06", {text: IMPORT})]), file)
     (outcome,) = measure(file, "steady")
     assert [str(key) for key in outcome.kept] == [text] and len(outcome.measured) == 2
     assert here(file).samples[text] == IMPORT
@@ -323,7 +323,7 @@ def test_set_aside_keeps_what_it_takes_out(file):
     measure(file, "steady", "wild", options={"do": "well"})
     whole = here(file)
     kept = runner.set_aside(file, "here", ["steady"])
-    assert results.load(kept).runs == [whole]
+    assert store.load(kept).runs == [whole]
     assert set(here(file).samples) == {FIRST, SECOND}
     runner.set_aside(file, "here")
     assert here(file) is None

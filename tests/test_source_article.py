@@ -3,7 +3,7 @@
 import pytest
 from paths import RESULTS
 
-from measure.results import load
+from measure.store import load
 from templates.facts.edition import editions
 
 A = "source-a.llama.gemma4-12b-q4_0"

@@ -13,7 +13,8 @@ from verdicts import BANDWIDTH, MODEL, RATE, sample
 
 from measure import limits, models
 from measure.limits import RULES, Verdict
-from measure.results import Machine, Results, Run, load
+from measure.results import Machine, Results, Run
+from measure.store import load
 from templates import config, render, verdicts
 from templates.labels import LANGUAGES, Labels
 from templates.voice import Voice

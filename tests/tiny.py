@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from measure import machine, models
+from measure import machine, models, store
 from measure.models import Attention, Model
 from measure.session import Session
 
@@ -37,9 +37,8 @@ def session(tmp_path):
 
 def failures(session):
     """Key to (reason, detail) of what failed in the session's run."""
-    from measure import results
 
-    (run,) = results.load(session.results).runs
+    (run,) = store.load(session.results).runs
     return {key: (failure.reason, failure.detail) for key, failure in run.failures.items()}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from measure import results
+from measure import results, store
 from measure.importers import (
     guidellm,
     llama_bench,
@@ -115,7 +115,7 @@ def _clean(value: str | int | float | bool) -> str | int | float | bool:
 def _store(samples: Mapping[str, Import], reading: Reading, target: Path, run_id: str, name: str) -> list[str]:
     """Add samples that are new; returns their keys."""
     where = f"{target.name}: run {run_id!r}"
-    with results.edit(target) as data:
+    with store.edit(target) as data:
         run = _run(data, run_id, reading, where)
         cure = "Import the file into another run with --run."
         for text, sample in samples.items():
