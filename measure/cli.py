@@ -11,18 +11,19 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, TypedDict
 
 import typer
 
 from measure import doctor as diagnosis
-from measure import limits, models, registry, results, runner, screen, store
+from measure import invocation, limits, models, registry, results, runner, screen, store
 from measure import machine as machines
 from measure import merge as merging
 from measure.importers import store as importing
 from measure.registry import Measurement
-from measure.results import Machine, Results, ResultsError, Run
+from measure.results import Key, Machine, Results, ResultsError, Run
 from measure.runner import Interrupted, Job, Outcome
 from measure.session import maker
 
@@ -34,7 +35,8 @@ INTERRUPTED = 130
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 
-ResultsFile = Annotated[Path, typer.Option("--results", help="The results file.")]
+# Not readable as typer means it: what it would say of a file that cannot be read names an option, but no cure.
+ResultsFile = Annotated[Path, typer.Option("--results", help="The results file.", readable=False)]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer repeats and smaller sizes: under three minutes.")]
 Again = Annotated[bool, typer.Option("--again", help="Measure anew what the run has; the old run is set aside.")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A measurement's option, or device.")]
@@ -62,12 +64,11 @@ def here(
     """Measure this machine with what is installed, into the run `here`, and render the article about it."""
     job = _job(file, HERE, tuple(registry.find()), quick, settings)
     _start_afresh(job, again)
-    outcomes = _carry_out(job, f"python -m measure here{' --quick' if quick else ''}")
-    run = _existing(store.load(file), HERE, file)
-    screen.show_run(run, [key for outcome in outcomes for key in outcome.measured])
+    outcomes = _carry_out(job)
+    run = _show(file, HERE, [key for outcome in outcomes for key in outcome.measured])
     rendered = _render(file)
     if not run.samples:
-        cure = "`python -m measure doctor` tells what to install."
+        cure = f"`{invocation.command('measure', 'doctor')}` tells what to install."
         raise ResultsError(f"{file.name}: run {HERE!r}: nothing could be measured. {cure}")
     if serve and rendered:
         _serve()
@@ -89,7 +90,8 @@ def _start_afresh(job: Job, again: bool) -> None:
 def _render(file: Path) -> bool:
     """Render the site if its sources are here, in a process: measuring knows nothing of the site."""
     if not diagnosis.has_site(Path()):
-        screen.err.print("No site here to render. Bring this file to one with `python -m measure merge`.")
+        merge = invocation.command("measure", "merge", "FILE")
+        screen.err.print(f"No site here to render. Where there is one, `{merge}` brings this file to it.")
         return False
     command = [sys.executable, "-m", "templates", *(["--results", str(file)] if file != RESULTS else [])]
     if subprocess.run(command).returncode:
@@ -114,7 +116,8 @@ def _free_port(wanted: int = 8000) -> int:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return int(probe.getsockname()[1])
-    raise ResultsError("no port is free to serve the site on. End a server, then run `python -m mkdocs serve`.")
+    serve = invocation.command("mkdocs", "serve")
+    raise ResultsError(f"no port is free to serve the site on. End a server, then run `{serve}`.")
 
 
 @app.command()
@@ -134,9 +137,8 @@ def run(
     job = _job(file, run_id, tuple(names), quick, settings)
     if again and (kept := runner.set_aside(file, run_id, job.names)):
         screen.err.print(f"Measuring {', '.join(names)} anew; the run as it was is kept in {kept}.")
-    outcomes = _carry_out(job, "the same command")
-    stored = _existing(store.load(file), run_id, file)
-    screen.show_run(stored, [key for outcome in outcomes for key in outcome.measured])
+    outcomes = _carry_out(job)
+    _show(file, run_id, [key for outcome in outcomes for key in outcome.measured])
     failed = [text for outcome in outcomes for text in outcome.failed]
     if failed:
         told = f"{len(failed)} not measured, the first {failed[0]}"
@@ -177,16 +179,34 @@ def _machine(device: str) -> Machine:
         raise ResultsError(f"--set device={device}: {error}.") from None
 
 
-def _carry_out(job: Job, again: str) -> list[Outcome]:
+def _carry_out(job: Job) -> list[Outcome]:
     bar = screen.Bar()
     try:
         return runner.run(job, bar)
     except Interrupted:
         bar.close()
-        screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run {again} again.")
+        screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run `{_going_on()}`.")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         bar.close()
+
+
+def _going_on() -> str:
+    """The command as it was given, but for --again, which would begin anew."""
+    return invocation.command("measure", *(word for word in sys.argv[1:] if word != "--again"))
+
+
+def _show(file: Path, run_id: str, new: Iterable[Key]) -> Run:
+    """Print a run, what was measured just now marked, and which of its samples a rule rejects or doubts."""
+    run = _existing(store.load(file), run_id, file)
+    screen.show_run(run, new)
+    faulty = {text: verdict for text, verdict in limits.verdicts(run, models).items() if verdict.faults}
+    for text, verdict in sorted(faulty.items(), key=lambda pair: limits.STATUSES.index(pair[1].status)):
+        screen.out.print(f"{verdict.status}: {text}: {'; '.join(map(_found, verdict.faults))}")
+    if faulty:
+        check = invocation.command("measure", "check", *([] if file == RESULTS else ["--results", str(file)]))
+        screen.out.print(f"`{check}` tells what to do about it.")
+    return run
 
 
 @app.command("list")
@@ -257,7 +277,7 @@ def _found(finding: limits.Verdict) -> str:
 
 @app.command()
 def merge(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="Results measured elsewhere.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="Results measured elsewhere.", readable=False)],
     file: ResultsFile = RESULTS,
     only: Annotated[str, typer.Option("--run", metavar="ID", help="Bring in this run alone.")] = "",
     rename: Annotated[str, typer.Option("--as", metavar="NEWID", help="Bring it in under this name.")] = "",
@@ -275,7 +295,7 @@ def merge(
 
 @app.command("import")
 def bring_in(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="The JSON that a benchmark wrote.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="The JSON that a benchmark wrote.", readable=False)],
     run_id: Annotated[str, typer.Option("--run", metavar="ID", help="The run it goes into.")] = IMPORTED,
     file: ResultsFile = RESULTS,
     settings: Annotated[
@@ -290,7 +310,7 @@ def bring_in(
         screen.err.print(screen.plain(note))
     known = f", {outcome.known} there from before" if outcome.known else ""
     screen.err.print(f"{outcome.tool}: {len(outcome.keys)} imported{known}")
-    screen.show_run(_existing(store.load(file), run_id, file), outcome.keys)
+    _show(file, run_id, outcome.keys)
 
 
 def _told_once(settings: list[str]) -> dict[str, str]:
@@ -327,7 +347,7 @@ def main() -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):  # what typer raises for a command line it cannot read
             raise
-        return _refuse(f"{error.format_message()} See `python -m measure --help`.")
+        return _refuse(f"{error.format_message()} See `{invocation.command('measure', '--help')}`.")
     return code if isinstance(code, int) else 0
 
 

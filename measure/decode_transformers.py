@@ -289,7 +289,10 @@ class Part(NamedTuple):
 
     def _too_slow(self, item: Key, needed_s: float) -> bool:
         """Whether even the fewest repeats would take more than twice the time there is; records it."""
-        slow = needed_s > 2 * self.budget_s
-        if slow:
-            self.session.fail(item, "too_slow", f"about {needed_s:.0f} s needed, {self.budget_s:.0f} s allowed")
+        slow, given_s = needed_s > 2 * self.budget_s, self.scope.budget_s
+        if slow and needed_s <= given_s:  # the others took the time, and next time they are there already
+            told = f"about {needed_s:.0f} s needed, {self.budget_s:.0f} s of {given_s:.0f} s left for it"
+            self.session.fail(item, "out_of_time", told)
+        elif slow:
+            self.session.fail(item, "too_slow", f"about {needed_s:.0f} s needed, {given_s:.0f} s given for everything")
         return slow

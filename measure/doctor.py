@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from measure import invocation
 from measure import machine as machines
 from measure.registry import Measurement
 from measure.results import Machine
@@ -98,8 +99,13 @@ def install(package: str) -> str:
     Each extra but torch has an environment of its own, and constraints of that name.
     """
     extra = _extra(_normal(package))
-    pins = "default" if extra == "torch" else extra
-    return f"pip install -c constraints/{pins}.txt -e '.[{extra}]'" if extra else f"pip install {_normal(package)}"
+    if not extra:
+        return invocation.command("pip", "install", _normal(package))
+    if extra == "torch":
+        return invocation.command("pip", "install", "-c", "constraints/default.txt", "-e", ".[torch]")
+    own = f".venv-{extra}"
+    pins = f"-c constraints/{extra}.txt -e '.[{extra}]'"
+    return f"python3 -m venv {own} && {own}/bin/python -m pip install {pins}"
 
 
 def _extra(name: str) -> str:
@@ -110,12 +116,15 @@ def _extra(name: str) -> str:
 
 
 def _extras() -> dict[str, str]:
-    """Extra of this project by normalised name of the package in it; empty where the project is not installed."""
+    """Extra of this project, the first of several, by normalised name of the package in it.
+
+    Empty where the project is not installed.
+    """
     try:
         required = importlib.metadata.requires(PROJECT) or []
     except importlib.metadata.PackageNotFoundError:
         return {}
-    pairs = [re.match(r"([\w.-]+).*extra == ['\"]([\w.-]+)['\"]", line) for line in required]
+    pairs = [re.match(r"([\w.-]+).*extra == ['\"]([\w.-]+)['\"]", line) for line in reversed(required)]
     return {_normal(pair[1]): pair[2] for pair in pairs if pair}
 
 

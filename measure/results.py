@@ -18,6 +18,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
+from measure import malformed
+
 T = TypeVar("T")
 
 SCHEMA = 1
@@ -130,6 +132,7 @@ REASONS = {
     "crashed": "the measurement crashed",
     "timed_out": "it did not end within its time",
     "too_slow": "it would take too long on this machine",
+    "out_of_time": "the time given is used up, and the same command measures it next time",
     "interrupted": "it was interrupted",
     "unsupported": "this machine or engine cannot do it",
 }
@@ -376,8 +379,8 @@ def parse(data: bytes, name: str = "results.json") -> Results:
     try:
         raw = msgspec.json.decode(data, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        cure = "Restore the file from version control, or measure again."
-        raise ResultsError(f"{name}: not a results file: {error}. {cure}") from None
+        told, cure = malformed.explain(data, error)
+        raise ResultsError(f"{name}: not a results file: {told}. {cure}") from None
     if raw.schema != SCHEMA:
         cure = "Use the version that wrote it."
         raise ResultsError(f"{name}: schema {raw.schema}, but this version reads {SCHEMA}. {cure}")

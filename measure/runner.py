@@ -226,7 +226,7 @@ def _take(step: Step, job: Job, watcher: Watcher, deadline: float) -> Outcome:
     elif step.error:
         _fail_rest(step, "crashed", step.error)
     elif time.monotonic() >= deadline:
-        _fail_rest(step, "timed_out", _budget())
+        _fail_rest(step, "out_of_time", _budget())
     else:
         output = _Process(step, job, watcher, deadline).run()
     return replace(_outcome(step, output), seconds=time.monotonic() - begun)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import filelock
 
+from measure import invocation
 from measure.results import Results, ResultsError, Run, dump, parse
 
 _UNFINISHED = ".unfinished"
@@ -26,11 +27,10 @@ HAND_S = 1.0
 """How long a file that cannot be read may be one that an editor is just writing in place."""
 
 
-def load(
-    path: Path, cure: str = "Run `python -m measure here` to make one, or name another with --results."
-) -> Results:
-    """Read and validate a results file. Raises ResultsError naming file, key and cure: `cure` if it cannot be read."""
-    return parse(_bytes(path, cure), path.name)
+def load(path: Path, cure: str = "") -> Results:
+    """Read and validate a results file. Raises ResultsError naming file, key and cure: `cure` if there is no file."""
+    here = invocation.command("measure", "here")
+    return parse(_bytes(path, cure or f"Run `{here}` to make one, or name another with --results."), path.name)
 
 
 def load_or_none(path: Path, patience_s: float = 0) -> Results:
@@ -67,6 +67,9 @@ def _present(path: Path) -> bytes | None:
 def _bytes(path: Path, cure: str = _ELSEWHERE) -> bytes:
     try:
         return path.read_bytes()
+    except PermissionError as error:
+        cure = "Allow yourself to read it (chmod u+r), or name another file."
+        raise ResultsError(f"{path.name or path}: cannot be read ({error.strerror}). {cure}") from None
     except OSError as error:
         raise ResultsError(f"{path.name or path}: cannot be read ({error.strerror}). {cure}") from None
 

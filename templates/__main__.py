@@ -30,7 +30,8 @@ class Refused(Exception):
 
 app = typer.Typer(add_completion=False, no_args_is_help=False, pretty_exceptions_enable=False, help=__doc__)
 
-ResultsFile = Annotated[Path, typer.Option("--results", help="The results file.")]
+# Not readable as typer means it: what it would say of a file that cannot be read names an option, but no cure.
+ResultsFile = Annotated[Path, typer.Option("--results", help="The results file.", readable=False)]
 
 
 @app.callback(invoke_without_command=True)
@@ -84,7 +85,8 @@ def diff(
     after: Annotated[str, typer.Argument(metavar="B", help="The run after.")],
     results: ResultsFile = ROOT / "results.json",
     source: Annotated[
-        Path | None, typer.Option("--from", help="Another results file, in which A is; an older one, say.")
+        Path | None,
+        typer.Option("--from", help="Another results file, in which A is; an older one, say.", readable=False),
     ] = None,
     across: Annotated[bool, typer.Option("--across-machines", help="Compare runs of different machines.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, samples within the spread too.")] = False,

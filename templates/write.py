@@ -27,7 +27,8 @@ def write(files: dict[str, str], out: Path) -> list[str]:
     except OSError as error:
         place = error.filename or out
         raise WriteError(
-            f"{place}: cannot be written ({error.strerror}). Make room, or name a folder with --out."
+            f"{place}: cannot be written ({error.strerror}). Make room there or allow writing to it, then run again; "
+            "`python -m templates --out FOLDER` writes the pages elsewhere."
         ) from None
 
 

@@ -1,5 +1,6 @@
 """The command line: does what it says, goes on where it stopped, and refuses in one line with exit code 1."""
 
+import errno
 import json
 import os
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from measure import cli, doctor, machine, registry, results, runner, screen, store
+from measure import cli, doctor, invocation, machine, registry, results, runner, screen, store
 from measure.merge import renamed
 from measure.results import Failure, Import, Machine, Report, Results, Run, Sample
 
@@ -177,6 +178,73 @@ def renders(monkeypatch, code=0):
     monkeypatch.setattr(doctor, "has_site", lambda folder: True)
     monkeypatch.setattr(cli.subprocess, "run", start)
     return started
+
+
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        (["here", "--quick", "--serve"], "here --quick --serve"),
+        (["here", "--again", "--results", "a b.json"], "here --results 'a b.json'"),
+        (["run", "steady", "--run", "gpu", "--again", "--set", "pace=slow"], "run steady --run gpu --set pace=slow"),
+    ],
+)
+def test_an_interrupt_tells_the_command_that_goes_on(call, monkeypatch, words, again):
+    def stopped(*_):
+        raise runner.Interrupted
+
+    monkeypatch.setattr(runner, "run", stopped)
+    monkeypatch.setattr(sys, "executable", str(Path.cwd() / ".venv" / "bin" / "python"))
+    code, _, err = call(*words)
+    assert code == 130 and f"to go on, run `.venv/bin/python -m measure {again}`." in err
+
+
+def test_a_command_names_the_interpreter_as_it_can_be_called_from_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path, told in (("a b/bin/python", "'a b/bin/python'"), ("../elsewhere/python", "python"), ("", "python")):
+        monkeypatch.setattr(sys, "executable", path and os.path.normpath(tmp_path / path))
+        assert invocation.command("measure", "run", "a b") == f"{told} -m measure run 'a b'"
+
+
+def test_what_is_stored_names_no_interpreter(call, monkeypatch):
+    call("run", "steady")
+    assert all(sample.command.startswith("python -m measure run") for sample in stored().run("here").samples.values())
+
+
+def test_a_measured_sample_that_a_rule_rejects_or_doubts_is_told(call):
+    wrong = {
+        "datasheet/bandwidth": Sample("GB/s", [100.0], AT, "c"),
+        "bandwidth/copy": Sample("GB/s", [300.0], AT, "c", {"device": "cpu"}),
+    }
+    put(Run("here", "executed", MACHINE, AT, wrong))
+    code, out, _ = call("run", "steady", "--results", "results.json")
+    *_, told, cure = out.splitlines()
+    assert code == 0 and told.startswith("rejected: bandwidth/copy: ")
+    assert "above datasheet: 300 GB/s, 3 times 100 GB/s of the datasheet" in told
+    assert cure == "`python -m measure check` tells what to do about it."
+    put(Run("here", "executed", MACHINE, AT, wrong), file="other.json")
+    assert call("run", "steady", "--results", "other.json")[1].endswith(
+        "`python -m measure check --results other.json` tells what to do about it.\n"
+    )
+
+
+def test_a_run_without_fault_is_not_commented(call):
+    assert "check" not in call("run", "steady")[1]
+
+
+@pytest.mark.parametrize("words", [["here"], ["check"], ["list"], ["merge", "results.json"]])
+def test_a_file_that_may_not_be_read_is_one_line(call, monkeypatch, words):
+    """Also where no option names it; tests may run as a user who may read everything."""
+    put(reported())
+    real, allowed = Path.read_bytes, os.access
+
+    def read(path):
+        if path.name == "results.json":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    monkeypatch.setattr(os, "access", lambda path, *more, **named: "results" not in str(path) and allowed(path, *more))
+    assert refused(call(*words), "error: results.json: cannot be read (Permission denied). Allow yourself to read it")
 
 
 # run
@@ -367,7 +435,7 @@ def test_doctor_names_what_to_install(call, monkeypatch):
     monkeypatch.setattr(machine, "cuda", lambda: None)
     code, out, _ = call("doctor")
     assert code == 0 and "ok     steady: can be measured" in out
-    assert "lacks  absent: lacks no_such_engine; pip install no-such-engine" in out
+    assert "lacks  absent: lacks no_such_engine; python -m pip install no-such-engine" in out
 
 
 def test_texts_of_a_file_are_never_markup_or_escape_codes(call):

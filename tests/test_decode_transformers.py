@@ -1,6 +1,7 @@
 """The plain engine decodes what transformers decodes, and its rates are tokens over the time that only they took."""
 
 import dataclasses
+import re
 
 import pytest
 import torch
@@ -130,6 +131,14 @@ def test_a_machine_kept_busy_gives_no_rate(small, monkeypatch):
     monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), 0.1)[1])
     decode_transformers.measure(small)
     assert failures(small)[f"{NAME}/{TEXT}/rate?requests=1"][0] == "crashed"
+
+
+def test_what_others_left_no_time_for_is_told_from_what_is_too_slow(small, monkeypatch):
+    monkeypatch.setattr(decode_transformers, "scope", lambda _: Scope((TEXT,), 4, (8,), 3, 1000.0))
+    monkeypatch.setattr(timing.Deadline, "share", lambda *_: 0.0)
+    decode_transformers.measure(small)
+    reason, detail = failures(small)[f"{NAME}/{TEXT}/rate?requests=4"]
+    assert reason == "out_of_time" and re.fullmatch(r"about \d+ s needed, 0 s of 1000 s left for it", detail)
 
 
 def test_what_would_take_too_long_is_left_out_with_the_reason(small, monkeypatch):

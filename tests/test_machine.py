@@ -293,7 +293,7 @@ def findings(folder, found, names=("steady", "absent")):
 def test_the_doctor_tells_what_is_lacking_and_the_cure(tmp_path, no_card):
     told = findings(tmp_path, Machine("m", "cpu", "p", 2, 2**34, 0, system="Linux x86_64"))
     assert told["steady"].good and not told["absent"].good
-    assert told["absent"].text == "lacks no_such_engine; pip install no-such-engine"
+    assert told["absent"].text == "lacks no_such_engine; python -m pip install no-such-engine"
     assert told["memory"].good and told["memory"].text == "16.0 GiB"
     assert not told["last-level cache"].good and not told["accelerator"].good
     assert told["results"].good and list(tmp_path.iterdir()) == []
@@ -312,9 +312,10 @@ def test_the_doctor_sees_a_place_that_cannot_be_written(tmp_path, no_card):
 
 
 def test_an_extra_of_this_project_is_the_cure(monkeypatch):
-    required = ["rich>=15", 'torch>=2.13; extra == "torch"', 'llama-cpp-python>=0.3; extra == "llama"']
+    extras = {"torch": "torch>=2.13", "llama": "llama-cpp-python>=0.3", "test": "llama-cpp-python>=0.3"}
+    required = ["rich>=15", *(f'{package}; extra == "{extra}"' for extra, package in extras.items())]
     monkeypatch.setattr(doctor.importlib.metadata, "requires", lambda _: required)
-    assert doctor.install("torch") == "pip install -c constraints/default.txt -e '.[torch]'"
-    assert doctor.install("llama_cpp") == "pip install -c constraints/llama.txt -e '.[llama]'"
-    assert doctor.install("llama") == "pip install -c constraints/llama.txt -e '.[llama]'"
-    assert doctor.install("lla") == "pip install lla"
+    assert doctor.install("torch") == "python -m pip install -c constraints/default.txt -e '.[torch]'"
+    own = "python3 -m venv .venv-llama && .venv-llama/bin/python -m pip install -c constraints/llama.txt -e '.[llama]'"
+    assert doctor.install("llama_cpp") == doctor.install("llama") == own
+    assert doctor.install("lla") == "python -m pip install lla"

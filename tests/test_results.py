@@ -152,7 +152,9 @@ def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
         ({"machine": {**MACHINE, "cache_bytes": -1}}, ["cache_bytes is negative"]),
         ({"machine": {**MACHINE, "memory_bytes": 10**400}}, ["memory_bytes is outside what a machine can do"]),
         ({"machine": {**MACHINE, "a\nb": 1}}, ["run 'here': machine", "Correct or remove"]),
-        ({"surprise": 1}, ["surprise", "Restore"]),
+        ({"surprise": 1}, ["run 'here'", "surprise", "$.runs[0]", "Correct this entry, or restore"]),
+        ({"samples": 5}, ["run 'here'", "$.runs[0].samples", "Correct this entry"]),
+        ({"id": 5}, ["$.runs[0].id", "Restore"]),
         ({"samples": {"rate": SAMPLE}}, ["rate: not a key", "Rename it"]),
         ({"samples": {"x/\n\x1b[2Jrate": SAMPLE}}, [r"'x/\n\x1b[2Jrate': not a key", "Rename it"]),
         ({"samples": {"x/y\n" + "z" * 9999: SAMPLE}}, [r"'x/y\nzzz", "zzz...': not a key", "Rename it"]),
@@ -304,6 +306,42 @@ def test_what_is_no_finite_number_is_refused(number, place):
     text = json.dumps(document(kind=kind, samples={"bandwidth/x": changed[place]})).replace('"@"', number)
     with pytest.raises(ResultsError, match=r"^results\.json: "):
         results.parse(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ({"samples": {RATE: {**SAMPLE, "values": [1.0, "@"]}}}, f"run 'here': {RATE}: values[1] is @,"),
+        ({"samples": {RATE: {**SAMPLE, "config": {"id": "x", "a": "@"}}}}, f"run 'here': {RATE}: config: a is @,"),
+        ({"machine": {**MACHINE, "cores": "@"}}, "run 'here': machine: cores is @,"),
+        ({"samples": {"x" * 300: "@"}}, "run 'here': xxx"),
+    ],
+)
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_a_number_that_json_lacks_is_named_with_run_and_key(constant, place, told):
+    text = json.dumps({**document(), "runs": [document(id="first")["runs"][0], *document(**place)["runs"]]})
+    with pytest.raises(ResultsError) as caught:
+        results.parse(text.replace('"@"', constant).encode())
+    message = str(caught.value)
+    assert message.startswith("results.json: not a results file: ") and len(message) < 400
+    assert told.replace("@", constant) in message
+    assert f"{constant}, and JSON has no such number. Remove the entry and measure again, or restore" in message or (
+        "..." in message
+    )
+
+
+def test_a_number_that_json_lacks_amid_other_faults_is_still_one_line():
+    for data in (b'{"runs": NaN', b"[" * 100_000 + b"NaN", b"NaN", b'{"schema": NaN, "runs": []}'):
+        with pytest.raises(ResultsError, match=r"^results\.json: not a results file: .*\.$"):
+            results.parse(data)
+    with pytest.raises(ResultsError, match=r"runs\[0\]: started is NaN, and JSON has no such number"):
+        results.parse(b'{"schema": 1, "runs": [{"started": NaN}]}')
+
+
+@pytest.mark.parametrize(("coding", "told"), [("utf-8-sig", "byte order mark"), ("utf-16", "it is UTF-16")])
+def test_what_an_editor_made_of_the_characters_is_named(coding, told):
+    with pytest.raises(ResultsError, match=rf"{told}.*\. Save it as UTF-8 without BOM\.$"):
+        results.parse(json.dumps(document()).encode(coding))
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,17 @@ def test_a_missing_file_is_told(tmp_path):
         store.load(tmp_path / "results.json")
 
 
+def test_a_file_that_may_not_be_read_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    told = r"^results\.json: cannot be read \(Permission denied\)\. Allow yourself to read it \(chmod u\+r\)"
+    with pytest.raises(ResultsError, match=told):
+        store.load(tmp_path / "results.json")
+
+
+def denied(_):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 def test_reading_and_writing_import_no_engine():
     done = python("import sys, measure.store, measure.limits; print({'torch', 'typer', 'rich'} & set(sys.modules))")
     assert done.stdout.strip() == "set()"

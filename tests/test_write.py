@@ -23,7 +23,8 @@ def test_an_obstacle_is_named(tmp_path, obstacle):
             "page for a folder": lambda: (out / "en").write_text(""),
             "folder for the manifest": lambda: (out / write.MANIFEST).mkdir(),
         }[obstacle]()
-    with pytest.raises(write.WriteError, match="cannot be written"):
+    cure = r"allow writing to it, then run again; `python -m templates --out FOLDER` writes the pages elsewhere\.$"
+    with pytest.raises(write.WriteError, match=rf"cannot be written \(.*{cure}"):
         write.write({"ko/a.md": "1", "en/a.md": "2"}, out)
 
 
