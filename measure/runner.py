@@ -287,7 +287,7 @@ class _Process:
             package=job.package or registry.PACKAGE,
             name=step.measurement.name,
             keys=[str(key) for key in step.wanted],
-            results=str(step.session.results.resolve()),
+            results=str(step.session.results.absolute()),
             run_id=step.session.run_id,
             machine=step.session.machine,
             quick=step.session.quick,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from measure.results import Results, ResultsError, Run, dump, parse
 
 _UNFINISHED = ".unfinished"
 _ELSEWHERE = "Choose another place with --results."
+_NEW_MODE = 0o644
 _ATTEMPTS, _PAUSE_S = 20, 0.05
 
 HAND_S = 1.0
@@ -77,6 +79,8 @@ def _bytes(path: Path, cure: str = _ELSEWHERE) -> bytes:
 def save(results: Results, path: Path, still: Callable[[], bool] = lambda: True) -> None:
     """Write the whole file or nothing: a temporary file beside it, synced, then renamed over it.
 
+    Of a link, the file it leads to is written. A file keeps its permissions; a new one may be read by all.
+
     Args:
         still: asked at the last moment whether the file is still the one that `results` were made from.
     Raises ResultsError where the disk is full or the place cannot be written, ChangedUnderWay where the file is no
@@ -91,21 +95,33 @@ def save(results: Results, path: Path, still: Callable[[], bool] = lambda: True)
 
 
 def _write(data: bytes, path: Path, still: Callable[[], bool]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
-    temporary = Path(name)
+    place = _place(path)
+    temporary, handle = _temporary(place)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o644)
+        temporary.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else _NEW_MODE)
         if not still():
             cure = "What was written there is kept: run again."
             raise ChangedUnderWay(f"{path.name}: another program wrote it while it was being changed here. {cure}")
-        temporary.replace(path)
+        temporary.replace(place)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _temporary(place: Path) -> tuple[Path, int]:
+    """A new file beside a place, with the descriptor by which it is open."""
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=_UNFINISHED)
+    return Path(name), handle
+
+
+def _place(path: Path) -> Path:
+    """Where the file really is: links are followed, so that none is replaced, and all who write it meet at one lock."""
+    real = Path(os.path.realpath(path))
+    return path if real == path.absolute() else real
 
 
 class ChangedUnderWay(ResultsError):
@@ -142,12 +158,13 @@ def amend(path: Path, change: Callable[[Results], None]) -> None:
 
 @contextmanager
 def locked(path: Path, suffix: str, timeout_s: float, busy: str) -> Iterator[None]:
-    """Hold a lock of a results file: a file beside it with this suffix.
+    """Hold a lock of a results file: a file beside it, or beside where a link leads to, with this suffix.
 
     Raises ResultsError: `busy`, a sentence and its cure, if another process has held it for `timeout_s`.
     """
     check_place(path)
-    lock = filelock.FileLock(path.with_name(f".{path.name}.{suffix}"), timeout=timeout_s)
+    place = _place(path)
+    lock = filelock.FileLock(place.with_name(f".{place.name}.{suffix}"), timeout=timeout_s)
     try:
         lock.acquire()
     except filelock.Timeout:
@@ -166,18 +183,19 @@ def check_place(path: Path) -> None:
     try:
         if path.is_dir():
             raise ResultsError(f"{path.name or path}: is a folder. Name a file in it with --results.")
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
+        temporary, handle = _temporary(_place(path))
     except OSError as error:
-        told = f"no file can be made in the folder {str(path.parent)!r} ({error.strerror})"
+        told = f"no file can be made in the folder {str(_place(path).parent)!r} ({error.strerror})"
         raise ResultsError(f"{path.name}: {told}. {_ELSEWHERE}") from None
     os.close(handle)
-    Path(name).unlink(missing_ok=True)
+    temporary.unlink(missing_ok=True)
 
 
 def _sweep(path: Path) -> None:
     """Remove what a writer that was killed left behind: with the lock held nobody else is writing."""
-    for entry in path.parent.iterdir():
-        if entry.name.startswith(f".{path.name}.") and entry.name.endswith(_UNFINISHED):
+    place = _place(path)
+    for entry in place.parent.iterdir():
+        if entry.name.startswith(f".{place.name}.") and entry.name.endswith(_UNFINISHED):
             entry.unlink(missing_ok=True)
 
 

@@ -211,6 +211,13 @@ def test_a_missing_package_is_told_and_no_process_started(file):
     assert not watcher.ticks
 
 
+def test_measuring_through_a_link_keeps_the_link(file):
+    kept = file.with_name("kept.json")
+    file.symlink_to(kept)
+    (steady,) = measure(file, "steady")
+    assert len(steady.measured) == 3 and file.is_symlink() and len(here(kept).samples) == 3
+
+
 def test_a_plan_that_fails_is_told(file):
     unplanned, steady = measure(file, "unplanned", "steady")
     assert unplanned.failed["unplanned/plan"].detail == "ZeroDivisionError: no cores"

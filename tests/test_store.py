@@ -30,6 +30,49 @@ def test_a_saved_file_may_be_read_by_all_and_leaves_nothing_beside(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["results.json"]
 
 
+def test_a_saved_file_keeps_its_permissions(tmp_path):
+    file = tmp_path / "results.json"
+    store.save(Results([executed()]), file)
+    for mode in (0o600, 0o664):
+        file.chmod(mode)
+        store.save(Results([executed("more")]), file)
+        assert file.stat().st_mode & 0o7777 == mode
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_a_link_and_what_it_leads_to_is_written(tmp_path, there):
+    kept, link, second = tmp_path / "kept" / "all.json", tmp_path / "results.json", tmp_path / "second.json"
+    kept.parent.mkdir()
+    if there:
+        store.save(Results([executed()]), kept)
+        kept.chmod(0o600)
+    link.symlink_to(Path("kept") / "all.json")
+    second.symlink_to(link)
+    for path in (link, second):
+        with store.edit(path) as data:
+            data.runs.append(executed(path.stem))
+        assert path.is_symlink() and store.load(path) == store.load(kept)
+    assert [run.id for run in store.load(kept).runs] == [*(["here"] if there else []), "results", "second"]
+    assert kept.stat().st_mode & 0o777 == (0o600 if there else 0o644)
+    assert {entry.name for entry in tmp_path.iterdir()} == {"kept", "results.json", "second.json"}
+
+
+def test_who_writes_through_a_link_waits_for_who_does_not(tmp_path):
+    file, link = tmp_path / "results.json", tmp_path / "link.json"
+    link.symlink_to(file)
+    told = r"^link\.json: another process has been writing"
+    with store.edit(file), pytest.raises(ResultsError, match=told), store.edit(link, timeout_s=0.1):
+        pass
+
+
+def test_a_link_that_leads_nowhere_is_told_at_once(tmp_path):
+    link = tmp_path / "results.json"
+    link.symlink_to(tmp_path / "nowhere" / "all.json")
+    with pytest.raises(ResultsError, match=r"^results\.json: no file can be made in the folder '.*nowhere'"):
+        edit_nothing(link)
+    assert link.is_symlink()
+
+
 def test_an_error_while_editing_saves_nothing(tmp_path):
     file = tmp_path / "results.json"
     store.save(Results([executed()]), file)
