@@ -73,7 +73,7 @@ def tracked():
 
 
 def test_commands_need_only_python_and_this_repository():
-    for name, last in (("measure", "-m measure here --quick --serve"), ("test", "-m pytest")):
+    for name, last in (("measure", "-m measure here --quick --serve"), ("test", "-m pytest -n auto")):
         steps = readme_command(name).split(" && ")
         assert steps[0] == "python3 -m venv .venv"
         assert steps[1].startswith(".venv/bin/python -m pip install -c constraints/default.txt -e '.[")
