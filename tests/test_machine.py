@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from measure import doctor, machine, registry
+from measure import doctor, invocation, machine, registry
 from measure.machine import Accelerator, describe
 from measure.results import Machine
 
@@ -293,7 +293,7 @@ def findings(folder, found, names=("steady", "absent")):
 def test_the_doctor_tells_what_is_lacking_and_the_cure(tmp_path, no_card):
     told = findings(tmp_path, Machine("m", "cpu", "p", 2, 2**34, 0, system="Linux x86_64"))
     assert told["steady"].good and not told["absent"].good
-    assert told["absent"].text == "lacks no_such_engine; python -m pip install no-such-engine"
+    assert told["absent"].text == f"lacks no_such_engine; {invocation.python()} -m pip install no-such-engine"
     assert told["memory"].good and told["memory"].text == "16.0 GiB"
     assert not told["last-level cache"].good and not told["accelerator"].good
     assert told["results"].good and list(tmp_path.iterdir()) == []
@@ -315,7 +315,8 @@ def test_an_extra_of_this_project_is_the_cure(monkeypatch):
     extras = {"torch": "torch>=2.13", "llama": "llama-cpp-python>=0.3", "test": "llama-cpp-python>=0.3"}
     required = ["rich>=15", *(f'{package}; extra == "{extra}"' for extra, package in extras.items())]
     monkeypatch.setattr(doctor.importlib.metadata, "requires", lambda _: required)
-    assert doctor.install("torch") == "python -m pip install -c constraints/default.txt -e '.[torch]'"
+    pip = f"{invocation.python()} -m pip install"
+    assert doctor.install("torch") == f"{pip} -c constraints/default.txt -e '.[torch]'"
     own = "python3 -m venv .venv-llama && .venv-llama/bin/python -m pip install -c constraints/llama.txt -e '.[llama]'"
     assert doctor.install("llama_cpp") == doctor.install("llama") == own
-    assert doctor.install("lla") == "python -m pip install lla"
+    assert doctor.install("lla") == f"{pip} lla"
