@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from templates.facts.edition import Edition
 from templates.facts.language_model import LanguageModel
@@ -18,6 +18,7 @@ from templates.voice import Voice
 COLOURS = [f"var:--chart-{n}" for n in range(1, 7)]
 IDEAL, LIMIT, GRID, TEXT = "var:--chart-ideal", "var:--chart-limit", "var:--chart-grid", "var:--chart-text"
 Trace = dict[str, Any]
+M = TypeVar("M")
 
 SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x"]
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
@@ -269,9 +270,9 @@ def _roofline(edition: Edition) -> Chart:
     traces: list[Any] = []
     rows: list[tuple[str, Quantity, Quantity]] = []
     for index, model in enumerate(edition.models):
-        batches = [b for b in model.timed_batches if b.intensity.measured and b.compute_with_head.measured]
-        decode = [(b.intensity, b.compute_with_head) for b in batches]
-        prefill = [(p.intensity, p.compute) for p in model.prompts if p.intensity.measured and p.compute.measured]
+        batches, prompts = _spread(model.timed_batches), _spread(model.timed_prompts)
+        decode = [(b.intensity, b.compute_with_head) for b in batches if b.compute_with_head.measured]
+        prefill = [(p.intensity, p.compute) for p in prompts if p.compute.measured]
         # One name in the legend a model: its decoding is drawn filled, its prompts open.
         for label, shape, points in (("decode", "", decode), ("prompts", "-open", prefill)):
             if points:
@@ -288,6 +289,12 @@ def _roofline(edition: Edition) -> Chart:
         ("@model", "intensity", "compute"),
         rows,
     )
+
+
+def _spread(members: list[M]) -> list[M]:
+    """The first, the middle and the last: all of them for a dozen models would be one cloud of points."""
+    places = dict.fromkeys((0, len(members) // 2, len(members) - 1)) if members else ()
+    return [members[place] for place in places]
 
 
 def _roof(edition: Edition, rows: list[tuple[str, Quantity, Quantity]]) -> Iterator[Trace]:

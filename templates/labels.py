@@ -23,6 +23,10 @@ class Labels:
             what = f"{place}: no text in {self.language!r}. Add the label in all languages."
             raise config.ConfigError(what) from None
 
+    def section(self, section: str) -> dict[str, str]:
+        """All labels of a section by name. Raises ConfigError if one, or its text in this language, is missing."""
+        return {name: self.get(section, name) for name in config.labels().get(section, {})}
+
     def has(self, section: str, name: str) -> bool:
         return name in config.labels().get(section, {})
 

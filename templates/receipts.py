@@ -13,7 +13,7 @@ from measure.results import Import, Report, Run, Sample
 from templates import formats, verdicts
 from templates.facts.edition import Edition
 from templates.facts.group import Group
-from templates.html import element, joined, safe
+from templates.html import element, joined, marked, safe
 from templates.quantity import Constant, Operation, Quantity, Sampled
 from templates.truth import Claim, Comparison
 from templates.voice import Voice, plain
@@ -32,6 +32,9 @@ class Receipts:
         self.needed = set(edition.facts) if needed is None else needed
         """Names of the facts to account for: those that the article, its claims and their inputs use."""
         self.voice = voice.on(receipts="")
+        words = self.voice.labels.section("receipt").items()
+        self.words = {name: marked(safe(text)) for name, text in words}
+        """What stands before the rows of a receipt: tens of thousands of them take it from here."""
         self.samples = {run.id: run for run in edition.runs}
         self.voice.groups = {group.path: self._heading(group).unescape() for group in edition.all_groups()}
 
@@ -111,63 +114,63 @@ class Receipts:
     def _rows(self, fact: Quantity) -> Iterator[tuple[str, str]]:
         origin = fact.origin
         if isinstance(origin, Operation):
-            yield self.text("receipt", "formula"), self.voice.formula(fact, values=False)
-            yield self.text("receipt", "values"), self.voice.formula(fact, values=True)
+            yield self.words["formula"], self.voice.formula(fact, values=False)
+            yield self.words["values"], self.voice.formula(fact, values=True)
             yield from self._interval(fact)
             absent = dict.fromkeys(a.what for operand in origin.operands for a in operand.absences)
             if absent:
-                yield self.text("receipt", "missing"), plain(", ".join(absent))
+                yield self.words["missing"], plain(", ".join(absent))
         elif isinstance(origin, Constant):
-            yield self.text("receipt", "source"), joined(self.voice.constant(origin), " ", plain(origin.source))
+            yield self.words["source"], joined(self.voice.constant(origin), " ", plain(origin.source))
         else:
             yield from self._interval(fact)
             yield from self._sample(origin)
             return
         for rule in fact.doubts:
-            yield self.text("receipt", "doubt"), self.text("rule", rule)
+            yield self.words["doubt"], self.text("rule", rule)
 
     def _interval(self, fact: Quantity) -> Iterator[tuple[str, str]]:
         if fact.measured and fact.low != fact.high and math.isfinite(fact.low) and math.isfinite(fact.high):
-            yield self.text("receipt", "range"), self.voice.interval(fact)
+            yield self.words["range"], self.voice.interval(fact)
 
     def _sample(self, origin: Sampled) -> Iterator[tuple[str, str]]:
         run = self.samples[origin.run]
         sample = run.samples[origin.key]
         link = element("a", run.id, href=f"#run.{run.id}")
-        yield self.text("receipt", "sample"), joined(link, " ", element("code", plain(origin.key)))
+        yield self.words["sample"], joined(link, " ", element("code", plain(origin.key)))
         if verdict := self.edition.verdict(origin):
             yield from verdicts.rows(verdict, self.voice)
         if sample.count:
-            yield self.text("receipt", "repeats"), self.voice.number(sample.count)
+            yield self.words["repeats"], self.voice.number(sample.count)
         if sample.config:
-            yield self.text("receipt", "configuration"), plain(_pairs(sample.config))
+            yield self.words["configuration"], plain(_pairs(sample.config))
         if isinstance(sample, Report):
-            yield self.text("receipt", "source"), plain(sample.source)
+            yield self.words["source"], plain(sample.source)
         elif isinstance(sample, Import):
             yield from self._imported(sample)
         else:
             yield from self._executed(sample)
         if sample.versions:
-            yield self.text("receipt", "versions"), plain(_pairs(sample.versions))
+            yield self.words["versions"], plain(_pairs(sample.versions))
 
     def _imported(self, sample: Import) -> Iterator[tuple[str, str]]:
-        yield self.text("receipt", "tool"), plain(sample.tool)
-        yield self.text("receipt", "file"), element("code", f"SHA-256 {sample.sha256}")
+        yield self.words["tool"], plain(sample.tool)
+        yield self.words["file"], element("code", f"SHA-256 {sample.sha256}")
         if sample.given:
-            yield self.text("receipt", "given"), plain(_pairs(sample.given))
+            yield self.words["given"], plain(_pairs(sample.given))
         if sample.values:
             yield from self._spread(sample.values)
         if sample.at:
-            yield self.text("receipt", "date"), self.voice.date(sample.at)
+            yield self.words["date"], self.voice.date(sample.at)
 
     def _spread(self, values: list[float]) -> Iterator[tuple[str, str]]:
         told = ", ".join(formats.number(value, self.voice.language, significant=4) for value in values[:SHOWN])
-        yield self.text("receipt", "spread"), told + (" …" if len(values) > SHOWN else "")
+        yield self.words["spread"], told + (" …" if len(values) > SHOWN else "")
 
     def _executed(self, sample: Sample) -> Iterator[tuple[str, str]]:
         yield from self._spread(sample.values)
-        yield self.text("receipt", "date"), self.voice.date(sample.at)
-        yield self.text("receipt", "command"), element("code", plain(sample.command))
+        yield self.words["date"], self.voice.date(sample.at)
+        yield self.words["command"], element("code", plain(sample.command))
 
     # Claims and runs
 

@@ -100,7 +100,7 @@ class RunPage:
         return {
             "kinds": [(kind.value, sum(change.kind is kind for change in since.changes)) for kind in Kind],
             "versions": self._differences(since.installed),
-            "changes": [self._change(change) for change in since.changes if change.kind is not Kind.WITHIN],
+            "changes": [self._change(change) for change in since.changes if _is_told(change)],
             "turns": [self._turn(turn) for turn in since.turns],
         }
 
@@ -160,6 +160,12 @@ class RunPage:
 
     def _reason(self, reason: str) -> str:
         return self.voice.labels.get("reason", reason)
+
+
+def _is_told(change: Change) -> bool:
+    """Whether a change has a row of its own; what is as it was, or was never run before, is only counted."""
+    new = change.kind is Kind.GAINED and change.before.state == "not_run"
+    return change.kind is not Kind.WITHIN and not new
 
 
 def standing(there: Claim, here: Claim) -> str:
