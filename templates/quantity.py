@@ -7,7 +7,7 @@ reader sees is the one that ran. Absence propagates: what is made from a missing
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
@@ -153,6 +153,17 @@ class Quantity:
 
     def __truediv__(self, other: Quantity) -> Quantity:
         return _combine("/", self, other, units.ratio(self.unit, other.unit), _divide)
+
+
+def tree(quantities: Iterable[Quantity]) -> Iterator[Quantity]:
+    """Quantities and all that they are made from, each once, a quantity ahead of its operands."""
+    open_ends, seen = list(quantities)[::-1], set[int]()
+    while open_ends:
+        quantity = open_ends.pop()
+        if id(quantity) not in seen:
+            seen.add(id(quantity))
+            yield quantity
+            open_ends += quantity.origin.operands[::-1] if isinstance(quantity.origin, Operation) else ()
 
 
 def constant(value: float, spelled: str, label: str, source: str = "", kind: Kind = Kind.GIVEN) -> Quantity:

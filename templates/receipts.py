@@ -14,7 +14,7 @@ from templates import formats, verdicts
 from templates.facts.edition import Edition
 from templates.facts.group import Group
 from templates.html import element, joined, marked, safe
-from templates.quantity import Constant, Operation, Quantity, Sampled
+from templates.quantity import Constant, Operation, Quantity, Sampled, tree
 from templates.truth import Claim, Comparison
 from templates.voice import Voice, plain
 
@@ -238,10 +238,7 @@ class Receipts:
 
 def _unmeasured(quantity: Quantity) -> Iterator[Sampled]:
     """The samples without which a quantity is unmeasured."""
-    if isinstance(quantity.origin, Sampled) and not quantity.measured:
-        yield quantity.origin
-    for operand in quantity.origin.operands if isinstance(quantity.origin, Operation) else ():
-        yield from _unmeasured(operand)
+    yield from (part.origin for part in tree([quantity]) if isinstance(part.origin, Sampled) and not part.measured)
 
 
 def _row(name: str, value: str) -> str:

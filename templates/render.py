@@ -5,10 +5,9 @@ from __future__ import annotations
 import gc
 import json
 import math
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from templates.environment import environment
 from templates.facts.edition import Edition, editions
 from templates.html import element
 from templates.labels import LANGUAGES
-from templates.quantity import Operation, Quantity
+from templates.quantity import tree
 from templates.receipts import Receipts
 from templates.run_page import RunPage
 from templates.truth import Claim, Outcome
@@ -49,28 +48,10 @@ class Told:
 
     def needed(self, said: set[str]) -> set[str]:
         """Names of the facts that were printed, those that claims compare, and all that either is made from."""
+        comparisons = [made for claim in self.claims.values() for made in claim.truth.comparisons]
+        tested = [side for made in comparisons for side in (made.left, made.right)]
         printed = [fact for name, fact in self.edition.facts.items() if name in said]
-        return self._tested | _made_from(printed, self._tested)
-
-    @cached_property
-    def _tested(self) -> set[str]:
-        """Names of the facts that claims compare, and of all that they are made from."""
-        truths = (claim.truth for claim in self.claims.values())
-        return _made_from([side for truth in truths for made in truth.comparisons for side in (made.left, made.right)])
-
-
-def _made_from(quantities: list[Quantity], known: Set[str] = frozenset()) -> set[str]:
-    """Names of the facts among quantities and all that they are made from, but for those known already."""
-    names: set[str] = set()
-    open_ends = list(quantities)
-    while open_ends:
-        quantity = open_ends.pop()
-        if quantity.name:
-            if quantity.name in names or quantity.name in known:
-                continue
-            names.add(quantity.name)
-        open_ends += quantity.origin.operands if isinstance(quantity.origin, Operation) else ()
-    return names
+        return {quantity.name for quantity in tree([*tested, *printed]) if quantity.name}
 
 
 def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told]:

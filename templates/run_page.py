@@ -16,7 +16,7 @@ from templates.changes.sample import Change, Kind, Setting, Side
 from templates.changes.since import Since
 from templates.facts.edition import Edition
 from templates.html import element, joined
-from templates.quantity import Constant, Operation, Quantity, Sampled
+from templates.quantity import Constant, Quantity, Sampled, tree
 from templates.truth import Claim, Outcome
 from templates.voice import Voice, plain
 
@@ -179,16 +179,7 @@ def standing(there: Claim, here: Claim) -> str:
 def rests_on(claim: Claim, run: Run) -> bool:
     """Whether a test of the claim asks for a sample that the run has, or for something that the run tells of itself."""
     sides = (side for made in claim.truth.comparisons for side in (made.left, made.right))
-    open_ends, seen = list(sides), set[int]()
-    while open_ends:
-        quantity = open_ends.pop()
-        if id(quantity) in seen:
-            continue
-        seen.add(id(quantity))
-        if _of_run(quantity, run):
-            return True
-        open_ends += quantity.origin.operands if isinstance(quantity.origin, Operation) else ()
-    return False
+    return any(_of_run(quantity, run) for quantity in tree(sides))
 
 
 def _of_run(quantity: Quantity, run: Run) -> bool:

@@ -71,7 +71,6 @@ class Voice:
         self._references: dict[tuple[int, bool], Markup] = {}
         self._formulas: dict[int, Markup] = {}
         self._qualifieds: dict[int, Markup] = {}
-        self._facts: dict[tuple[int, bool], Markup] = {}
 
     def on(self, receipts: str) -> Voice:
         """The same language on a page elsewhere; what does not depend on the place is made once for both."""
