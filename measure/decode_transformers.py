@@ -117,7 +117,7 @@ def _measure_subject(
     left: int,
     settled: dict[str, str | int],
 ) -> None:
-    engine = Engine(_build(session, subject), session.device)
+    engine = Engine(build(session, subject), session.device)
     config = {**settled, **engine.config, "weights": "real" if "weights" in session.options else "random"}
     for done, item in enumerate(items):
         with device.failing(session, item):
@@ -125,7 +125,7 @@ def _measure_subject(
             run.measure(item)
 
 
-def _build(session: Session, subject: Subject) -> Qwen3ForCausalLM:
+def build(session: Session, subject: Subject) -> Qwen3ForCausalLM:
     needed, free = MEMORY_FACTOR * subject.weight_bytes, device.free_bytes(session.machine)
     if needed > free:
         raise device.NotEnoughMemoryError(f"{subject} needs {needed / 2**30:.1f} GiB, {free / 2**30:.1f} are free")

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import NamedTuple, Protocol
 
-from measure import card, device, kernels, timing
-from measure.card import Card, Reading
+from measure import device, kernels, timing
+from measure.card import Card, Watch
 from measure.results import Key, key
 from measure.session import Config, Session
 
@@ -28,6 +28,9 @@ LONG = 128
 
 PROMPT_TOKENS = 32
 """Of each request whose decoding is measured."""
+
+ASKED_TOKENS = 67
+"""Of each request whose first token is timed: the source article's prompt."""
 
 LONG_PROMPT = 3500
 """The prompt after which attention is traced once more: there the cache of keys and values is no longer small."""
@@ -95,6 +98,8 @@ class Scope(NamedTuple):
     long: int = LONG
     traced: bool = True
     """Whether kernels are traced."""
+    first_tokens: tuple[int, ...] = ()
+    """Requests at once whose first token is timed."""
 
 
 def keys(name: str, text: str, scope: Scope) -> list[Key]:
@@ -102,8 +107,20 @@ def keys(name: str, text: str, scope: Scope) -> list[Key]:
     held = [key(name, quantity, text) for quantity in HELD]
     rates = [key(name, "rate", text, requests=number) for number in scope.requests]
     prefills = [key(name, "prefill_rate", text, tokens=number) for number in scope.lengths]
+    firsts = [key(name, "first_token", text, requests=number) for number in scope.first_tokens]
     traced = [key(name, "step_kernel_time", text), key(name, "short_prompt_kernel_time", text)] if scope.traced else []
-    return [*held, rates[0], prefills[0], *rates[1:], *prefills[1:], *traced]
+    return [*held, rates[0], prefills[0], *rates[1:], *prefills[1:], *firsts, *traced]
+
+
+STEPS = Scope((1,), ())
+"""For measurements of a step alone."""
+
+
+def step_keys(name: str, text: str, graphs: bool) -> list[Key]:
+    """The keys of subject `text` in measurement `name` of steps with or without CUDA graphs."""
+    told = {"graphs": "on" if graphs else "off"}
+    rate = key(name, "rate", text, requests=1, **told)
+    return [key(name, "loaded_weights", text), rate, key(name, "step_kernel_time", text, **told)]
 
 
 def rates(requests: int, steps: int, shorts: Sequence[float], longs: Sequence[float]) -> list[float]:
@@ -167,7 +184,7 @@ class Bench:
 
     def __init__(self, session: Session, engine: Engine, config: Config, scope: Scope) -> None:
         self.session, self.engine, self.config, self.scope = session, engine, config, scope
-        self.card = Card()
+        self.card = Card() if session.device == "cuda" else None
         self._random = Random(0)
 
     def measure(self, items: Iterable[Key]) -> None:
@@ -184,6 +201,8 @@ class Bench:
             self._rate(item, int(told["requests"]))
         elif item.quantity == "prefill_rate":
             self._prefill(item, int(told["tokens"]))
+        elif item.quantity == "first_token":
+            self._first_token(item, int(told["requests"]))
         elif item.quantity == "step_kernel_time":
             self._step_kernels(item)
         elif item.quantity == "short_prompt_kernel_time":
@@ -201,16 +220,18 @@ class Bench:
     def _rate(self, item: Key, requests: int) -> None:
         steps, start = self.scope.long - SHORT, time.perf_counter()
         self.engine.prepare(requests, PROMPT_TOKENS + self.scope.long)
-        before = self.card.read()
+        watch = Watch(self.session.device)
+        watch.begin()
         *_, sent = self._generation(requests, self.scope.long)
         self.engine.noted()
         made = self._generations(requests, sent)
+        watch.end()
         told = {
             **rate_config(requests, PROMPT_TOKENS, steps, made.produced),
             "cached_tokens": made.cached,
             "distinct_prompts": made.distinct,
             "warmups": 1,
-            **card.told(before, self.card.read()),
+            **watch.config,
             **self.engine.noted(),
         }
         if made.joules:
@@ -227,14 +248,18 @@ class Bench:
             shorts.append(short_s)
             sent = sent + prompts
             cached += answer.cached
-            before = self.card.read()
+            used = self._energy_j()
             long_s, answer, prompts = self._generation(requests, self.scope.long)
-            joules += _joules(before, self.card.read())
+            joules += self._energy_j() - used
             longs.append(long_s)
             sent = sent + prompts
             cached += answer.cached
             produced = sum(answer.produced)
         return Generations(shorts, longs, produced, cached, distinct(sent), joules)
+
+    def _energy_j(self) -> float:
+        """Used by the card so far; 0 where it does not tell."""
+        return (self.card.read().energy_j or 0.0) if self.card else 0.0
 
     def _generation(self, requests: int, tokens: int) -> tuple[float, Answer, list[Prompt]]:
         prompts = self.prompts(requests, PROMPT_TOKENS)
@@ -248,24 +273,37 @@ class Bench:
 
     def send(self, item: Key, tokens: int, sent: list[list[Prompt]], warmups: int) -> None:
         """Record the rate at which prompts of `tokens` tokens give their first token; the first ones are not timed."""
+        times, told = self._firsts(tokens, sent, warmups)
+        self._record(item, "tok/s", [tokens / seconds for seconds in times], told)
+
+    def _first_token(self, item: Key, requests: int) -> None:
+        """Seconds until each of several requests that come at once has its first token."""
+        self.engine.prepare(requests, ASKED_TOKENS + SHORT)
+        sent = [self.prompts(requests, ASKED_TOKENS) for _ in range(2 + self.scope.prompt_repeats)]
+        self._record(item, "s", *self._firsts(ASKED_TOKENS, sent, 2))
+
+    def _firsts(self, tokens: int, sent: list[list[Prompt]], warmups: int) -> tuple[list[float], Config]:
+        """Seconds in which prompts of `tokens` tokens give their first one, and how; the first ones are not timed."""
         start, times, cached = time.perf_counter(), [], 0
-        before = self.card.read()
+        requests, watch = len(sent[0]), Watch(self.session.device)
         for number, prompts in enumerate(sent):
+            if number == warmups - 1:
+                watch.begin()
             seconds, answer = timed(lambda prompts=prompts: self.engine.generate(prompts, SHORT))  # type: ignore[misc]
-            _check(answer, 1, SHORT)
+            _check(answer, requests, SHORT)
             if number >= warmups:
                 times.append(seconds)
                 cached = max(cached, answer.cached)
-        told = {
-            "requests": 1,
-            **prefill_config(tokens, cached, distinct(prompts[0] for prompts in sent)),
+        watch.end()
+        return times, {
+            "requests": requests,
+            **prefill_config(tokens, cached, distinct(prompt for prompts in sent for prompt in prompts)),
             "output_tokens_long": SHORT,
-            "produced_tokens": SHORT,
+            "produced_tokens": requests * SHORT,
             "warmups": warmups,
-            **card.told(before, self.card.read()),
+            **watch.config,
             "cost_s": round(time.perf_counter() - start, 2),
         }
-        self._record(item, "tok/s", [tokens / seconds for seconds in times], told)
 
     def _step_kernels(self, item: Key) -> None:
         traced = self._traced
@@ -299,7 +337,3 @@ def _check(answer: Answer, requests: int, tokens: int) -> None:
             f"{len(answer.produced)} requests of {min(answer.produced, default=0)} to {max(answer.produced, default=0)}"
         )
         raise ArithmeticError(f"asked for {requests} requests of {tokens} tokens, got {got}")
-
-
-def _joules(before: Reading, after: Reading) -> float:
-    return 0.0 if before.energy_j is None or after.energy_j is None else after.energy_j - before.energy_j

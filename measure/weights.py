@@ -148,6 +148,21 @@ def write_config(subject: Subject, folder: Path) -> None:
     (folder / "config.json").write_bytes(msgspec.json.encode(config))
 
 
+def write_tokenizer(vocabulary: int, folder: Path) -> None:
+    """Write a tokenizer of so many words beside a shape, so that a server turns tokens into text as it would.
+
+    One token is one word, `w0` and so on: its text is as long as that of a real one.
+    """
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = {f"w{number}": number for number in range(vocabulary)}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="w0"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
+    told = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "w0", "eos_token": "w1", "bos_token": None}
+    (folder / "tokenizer_config.json").write_bytes(msgspec.json.encode(told))
+
+
 def count(module: nn.Module) -> Counts:
     """Count a built causal language model; a tied embedding is one tensor."""
     tensors = {id(tensor): tensor for tensor in module.parameters()}

@@ -3,17 +3,20 @@
 import ctypes
 import dataclasses
 import importlib.util
+import os
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
 from test_gguf_file import GEMMA, QWEN
 
-from measure import decode_llama, decoding, gguf_file, machine, models
+from measure import decode_llama, decoding, gguf_file, graphs_llama, machine, models, peer_llama
 from measure.card import Card
-from measure.decode_llama import Llama
 from measure.decoding import Scope
+from measure.engines.llama import Llama
+from measure.kernels import Trace
 from measure.models import Subject
 from measure.results import parse_key
 from measure.session import Session
@@ -142,7 +145,7 @@ def test_every_planned_key_is_recorded(small, library, decreed):
 
 
 def test_prompts_give_one_token_and_steps_one_each(small, library):
-    engine = Llama(decode_llama.Path("any.gguf"), small)
+    engine = Llama(Path("any.gguf"), small)
     engine.prepare(2, 8)
     answer = engine.generate([[1, 2, 3], [4, 5, 6]], 3)
     prompt, *steps = library.calls
@@ -163,7 +166,7 @@ def test_prompts_give_one_token_and_steps_one_each(small, library):
 
 
 def test_a_prompt_longer_than_a_call_takes_is_split(small, library):
-    engine = Llama(decode_llama.Path("any.gguf"), small)
+    engine = Llama(Path("any.gguf"), small)
     engine.prepare(1, 3501)
     engine.generate([list(range(3500))], 1)
     assert [len(call) for call in library.calls] == [2048, 1452]
@@ -171,7 +174,7 @@ def test_a_prompt_longer_than_a_call_takes_is_split(small, library):
 
 
 def test_each_sequence_has_a_cache_of_its_own(small, library):
-    engine = Llama(decode_llama.Path("any.gguf"), small)
+    engine = Llama(Path("any.gguf"), small)
     engine.prepare(4, 300)
     (asked,) = library.contexts
     assert (asked.n_ctx, asked.n_seq_max, asked.n_batch) == (4 * 512, 4, 2048)
@@ -235,7 +238,7 @@ def test_kernels_are_seen_through_torch_or_not_at_all(small, library, decreed, m
 
 def test_a_random_file_is_gone_afterwards(small, library, decreed):
     decode_llama.measure(small)
-    assert not decode_llama.Path(library.path).exists()
+    assert not Path(library.path).exists()
 
 
 def test_a_real_file_is_measured_in_place_of_a_random_one(small, library, decreed, tmp_path):
@@ -273,3 +276,77 @@ def test_the_real_library_runs_what_is_written(small, monkeypatch, text):
     assert counted.values == [models.models()[model].parameters + rope]
     for item in decode_llama.plan(real):
         assert real.load(item) is not None, failures(real)
+
+
+def test_graphs_are_off_where_that_is_measured(library, small, monkeypatch):
+    """The library looks for its switch before its first step."""
+    monkeypatch.setattr(graphs_llama, "SUBJECTS", (TEXT,))
+    monkeypatch.setattr(decoding, "timed", lambda work: ((answer := work()).produced[0] / 10, answer))
+    monkeypatch.setattr(Llama, "traced", lambda self, prompts, tokens: Trace(1e-3 * tokens, tokens, {"gemm": 1e-3}))
+    monkeypatch.delenv(graphs_llama.SWITCH, raising=False)
+    seen, init = [], library.llama_backend_init
+    library.llama_backend_init = lambda: (seen.append(os.environ.get(graphs_llama.SWITCH)), init())
+    graphs_llama.measure(small)
+    assert seen == ["1"]
+    (run,) = load(small.results).runs
+    assert set(run.samples) == {str(item) for item in graphs_llama.plan(small)}
+    assert run.samples[f"graphs_llama/{TEXT}/rate?graphs=off&requests=1"].config["cuda_graphs"] == "none"
+
+
+TOOL = """#!{python}
+import json, sys
+words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+{fault}
+assert open(words["-m"], "rb").read(4) == b"GGUF"
+count = int(words["-n"])
+times = [count * 10**7 + 10**6 * repeat for repeat in range(int(words["-r"]))]
+test = dict(model_type="tiny", model_size=1, model_n_params=1, n_prompt=int(words["-p"]), n_gen=count, test_time="now",
+            samples_ns=times, samples_ts=[1e9 * count / taken for taken in times], n_gpu_layers=int(words["-ngl"]))
+print(json.dumps([test]))
+"""
+
+
+def tool(folder, fault=""):
+    """A stand-in for llama-bench, which by decree takes a hundredth of a second a token."""
+    path = folder / "llama-bench"
+    path.write_text(TOOL.format(python=sys.executable, fault=fault))
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def peer(small, monkeypatch):
+    monkeypatch.setattr(peer_llama, "SUBJECT", TEXT)
+    return small
+
+
+def test_the_tool_on_the_path_is_the_peer(peer, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tool(tmp_path).parent))
+    peer_llama.measure(peer)
+    sample = peer.load(parse_key(f"peer_llama/{TEXT}/rate?requests=1"))
+    assert len(sample.values) == peer_llama.REPEATS
+    assert sample.values[0] == pytest.approx(100)
+    assert sample.config["tool"] == "llama-bench"
+
+
+def test_the_tool_may_be_named(peer, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    given = dataclasses.replace(peer, options={"tool": str(tool(tmp_path))})
+    peer_llama.measure(given)
+    assert given.load(parse_key(f"peer_llama/{TEXT}/rate?requests=1")) is not None
+
+
+def test_without_the_tool_it_says_so(peer, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    peer_llama.measure(peer)
+    (run,) = load(peer.results).runs
+    (failure,) = run.failures.values()
+    assert failure.reason == "engine_missing" and "--set tool=PATH" in failure.detail
+
+
+def test_a_tool_that_fails_is_told(peer, tmp_path):
+    given = dataclasses.replace(peer, options={"tool": str(tool(tmp_path, "sys.exit('error: no such model')"))})
+    peer_llama.measure(given)
+    (run,) = load(peer.results).runs
+    (failure,) = run.failures.values()
+    assert failure.detail == "RuntimeError: llama-bench ended with 1: error: no such model"

@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from tiny import TINY, failures, session, tiny  # noqa: F401  # fixtures
 from transformers import Qwen3ForCausalLM
 
-from measure import decode_vllm, decoding, limits, models, vllm_worker, weights
+from measure import decode_vllm, decoding, graphs_vllm, limits, models, weights
 from measure.card import Card
 from measure.decoding import Scope
+from measure.engines import vllm, vllm_worker
+from measure.engines.vllm_worker import Worker
 from measure.kernels import Trace
 from measure.results import parse_key
 from measure.store import load
-from measure.vllm_worker import Worker
 
 NAME, TEXT = "decode_vllm", "tiny-1k-bf16"
 CACHE_TOKENS = 1024
@@ -79,7 +80,9 @@ def small(session, tiny, monkeypatch):  # noqa: F811
     monkeypatch.setattr(Card, "free_bytes", lambda self: 2**33)
     monkeypatch.setattr(decode_vllm, "SUBJECTS", (TEXT,))
     monkeypatch.setattr(decode_vllm, "REPEATED_TOKENS", 64)
-    monkeypatch.setattr(decode_vllm, "FULL", Scope((1, 4, 8), (16, 64), repeats=3, prompt_repeats=3, long=65))
+    monkeypatch.setattr(
+        decode_vllm, "FULL", Scope((1, 4, 8), (16, 64), repeats=3, prompt_repeats=3, long=65, first_tokens=(1, 2))
+    )
     # The stand-in answers at once: each token takes a tenth of a second by decree.
     monkeypatch.setattr(decoding, "timed", lambda work: ((answer := work()).produced[0] / 10, answer))
     machine = replace(session.machine, device="cuda", accelerators=2)
@@ -100,9 +103,36 @@ def test_every_planned_key_is_recorded(small):
     assert sample.config["produced_tokens"] == 4 * 65
 
 
+def test_the_first_token_of_requests_at_once_is_timed(small):
+    """By decree a token takes a tenth of a second; the prompts are the source article's length, and no two alike."""
+    decode_vllm.measure(small)
+    sample = small.load(parse_key(f"{NAME}/{TEXT}/first_token?requests=2"))
+    assert sample.values == [0.1] * 3
+    told = {"prompt_tokens": 67, "requests": 2, "produced_tokens": 2, "distinct_prompts": True, "cached_tokens": 0}
+    assert told.items() <= sample.config.items()
+    assert limits.verdicts(run(small))[f"{NAME}/{TEXT}/first_token?requests=2"].status == "accepted"
+
+
+def test_graphs_are_off_where_that_is_measured(small, monkeypatch):
+    monkeypatch.setattr(graphs_vllm, "SUBJECTS", (TEXT,))
+    graphs_vllm.measure(small)
+    assert {str(item) for item in graphs_vllm.plan(small)} == set(run(small).samples)
+    (engine,) = LLM.started
+    assert engine.arguments["compilation_config"] == {"cudagraph_mode": "NONE"}
+    assert engine.ended
+    assert f"graphs_vllm/{TEXT}/rate?graphs=off&requests=1" in run(small).samples
+    graphs_vllm.measure(small)
+    assert len(LLM.started) == 1, "what was measured was measured again"
+
+
+def test_graphs_are_on_elsewhere(small):
+    decode_vllm.measure(small)
+    assert {tuple(engine.arguments["compilation_config"]) for engine in LLM.started} == {("cudagraph_capture_sizes",)}
+
+
 @pytest.mark.parametrize("held", [700, 776])
 def test_a_cache_too_small_is_not_enough_memory(small, monkeypatch, held):
-    engine = decode_vllm.VLLM(decode_vllm._Settings("nowhere", "dummy", False, 1, (8,)))
+    engine = vllm.VLLM(vllm.Settings("nowhere", "dummy", requests=8))
     engine._cache_tokens = held
     if held < 8 * 97:
         with pytest.raises(Exception, match="8 requests need 776, the cache holds 700 tokens"):

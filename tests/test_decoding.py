@@ -1,10 +1,13 @@
 """Rates come from two output lengths, engines are asked for what a sceptic would ask, and faults are recorded."""
 
+import dataclasses
+
 import pytest
+from msgspec.structs import replace
 from tiny import failures, session  # noqa: F401  # a fixture
 
 from measure import decoding, device, kernels, limits, timing
-from measure.card import Reading
+from measure.card import Card, Reading
 from measure.decoding import Answer, Bench, Held, Scope
 from measure.kernels import Trace
 from measure.results import key
@@ -145,10 +148,12 @@ def test_what_does_not_fit_is_left_out_and_the_rest_goes_on(bench):
     assert sample(bench, "rate", requests=4) is not None
 
 
-def test_energy_is_that_of_the_longer_generations(bench, engine, monkeypatch):
+def test_energy_is_that_of_the_longer_generations(session, engine, monkeypatch):  # noqa: F811
     """100 W throughout: 9 tokens of 4 requests in 0.48 s."""
-    reading = lambda: Reading(1980, 100.0, 100.0 * Clock.now, ("sw_power_cap",))  # noqa: E731
-    monkeypatch.setattr(bench.card, "read", reading)
+    reading = lambda self: Reading(1980, 100.0, 100.0 * Clock.now, ("sw_power_cap",))  # noqa: E731
+    monkeypatch.setattr(Card, "read", reading)
+    machine = replace(session.machine, device="cuda", accelerators=1)
+    bench = Bench(dataclasses.replace(session, machine=machine), engine, {}, SCOPE)
     bench.measure([key(NAME, "rate", TEXT, requests=4)])
     told = sample(bench, "rate", requests=4).config
     assert told["joules_per_token"] == pytest.approx(48 / 36)

@@ -10,7 +10,7 @@ from typing import Any
 
 from measure import kernels
 
-NAME = "measure.vllm_worker.Worker"
+NAME = "measure.engines.vllm_worker.Worker"
 """For `worker_extension_cls`."""
 
 

@@ -1,0 +1,1 @@
+"""Engines that several measurements use, each started with the same settings wherever it runs."""
