@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -21,6 +21,7 @@ from templates.changes.since import Since, since
 from templates.config import ConfigError
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
+from templates.facts.language_model import LanguageModel
 from templates.html import element
 from templates.labels import LANGUAGES
 from templates.quantity import tree
@@ -75,8 +76,7 @@ def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str
             around, said = _around(told, language)
             files |= {f"{language}/{name}.md": text for name, text in around.items()}
             for each in told:
-                more = said if each is told[0] else set()
-                files |= _edition(each, told[0], executed[each.edition.id], language, more)
+                files |= _edition(each, told[0], executed[each.edition.id], language, said[each.edition.id])
         return files
 
 
@@ -144,21 +144,44 @@ def article(told: Told, voice: Voice, *, searchable: bool = True) -> str:
     return head + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
 
 
-def _around(told: list[Told], language: str) -> tuple[dict[str, str], set[str]]:
+class Compared(NamedTuple):
+    """A model whose rate was timed by others too, and the voice that links its receipts from the pages around."""
+
+    name: Markup
+    model: LanguageModel
+    at: Voice
+
+
+def _compared(told: list[Told], voices: dict[str, Voice]) -> list[Compared]:
+    found = []
+    for each in told:
+        voice = voices[each.edition.id]
+        for model in each.edition.models:
+            if model.peer.ratios and model.samples.run:
+                on = voice.model(model.subject, model.engine), voice.machine(model.samples.run)
+                found.append(Compared(Markup(voice.comma).join(on), model, voice))
+    return found
+
+
+def _around(told: list[Told], language: str) -> tuple[dict[str, str], dict[str, set[str]]]:
     """The pages around the article: what this is and where each edition is, the method, one's own machine.
 
-    And the names of the facts that they print, whose receipts are the first edition's.
+    And the names of the facts that they print, by the edition whose receipts they link: the first one's but for models
+    that are compared.
     """
     published = [each.edition for each in told if each.edition.id != "here"]
+    voices = {each.edition.id: Voice(language, f"../{each.edition.id}/receipts/") for each in told}
+    compared = _compared([each for each in told if each.edition.id != "here"], voices)
     # Pages beside the start page are served from a folder of their own.
     places = {"index": ("start", ""), "method": ("method", "../"), "own": ("own", "../")}
     pages = {}
+    first = told[0].edition.id
     said: set[str] = set()
     for name, (folder, up) in places.items():
-        page = Page(told[0], Voice(language, receipts=f"{up}{told[0].edition.id}/receipts/"))
-        pages[name] = page.render(f"{folder}/{language}.md.j2", editions=published)
+        page = Page(told[0], Voice(language, receipts=f"{up}{first}/receipts/"))
+        pages[name] = page.render(f"{folder}/{language}.md.j2", editions=published, compared=compared)
         said |= page.voice.said
-    return pages, said
+    return pages, {name: voice.said | (said if name == first else set()) for name, voice in voices.items()}
 
 
 class Page:

@@ -53,6 +53,7 @@ _SPELLED = {
     "GiB": "gibibyte",
     "s": "second",
     "ms": "millisecond",
+    "µs": "microsecond",
     "tok": "token",
     "req": "request",
     "param": "parameter",

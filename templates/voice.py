@@ -29,6 +29,11 @@ PUBLISHED_DIGITS = 6
 LONG_MS = 999.5
 """From here on milliseconds are said as seconds."""
 
+SHORT = 0.0995
+"""Below it, what is told to some significant digits is said in the next smaller unit of time."""
+
+_SMALLER = {"s": "ms", "ms": "µs"}
+
 COMMAS = {"zh": "，"}
 COLONS = {"zh": "："}
 
@@ -96,7 +101,10 @@ class Voice:
     def _value(self, quantity: Quantity, unit: bool) -> str:
         if unit and quantity.shown_in == "ms" and (quantity.value or 0.0) >= LONG_MS:
             return self._printed(quantity.to("s"), Digits(None, 3))
-        return self._printed(quantity, shown_digits(quantity), unit)
+        digits = shown_digits(quantity)
+        if unit and digits.decimals is None and quantity.shown_in in _SMALLER and 0 < (quantity.value or 0.0) < SHORT:
+            return self._printed(quantity.to(_SMALLER[quantity.shown_in]), digits)
+        return self._printed(quantity, digits, unit)
 
     def _printed(self, quantity: Quantity, digits: Digits, unit: bool = True) -> str:
         spelled = {"tok/s/req": "tok/s"}.get(quantity.shown_in, quantity.shown_in) if unit else "1"

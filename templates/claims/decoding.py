@@ -12,7 +12,7 @@ from templates.facts.edition import Edition
 from templates.facts.language_model import Batch, LanguageModel, Prompt
 from templates.facts.table import Thresholds
 from templates.quantity import Absence
-from templates.truth import Outcome, Truth, above, at_least, at_most, below, every
+from templates.truth import Outcome, Truth, above, at_least, at_most, below, every, some
 
 register = Register()
 claim = register.claim
@@ -52,6 +52,22 @@ def products_gather(e: Edition) -> Truth:
     """Weights times speed comes out nearly the same for all models. One model alone gathers with nothing."""
     several = [model for model in e.models if model.traffic.measured][1:]
     return _several(e, (at_most(e.overall.traffic_ratio, e.thresholds.gathered) for _ in several[:1]))
+
+
+@claim
+def memory_limits_some(e: Edition) -> Truth:
+    """With some model and some number of requests, reading takes up nearly all of the bandwidth."""
+    return some((at_least(batch.share, e.thresholds.near) for batch in e.overall.timed), e.overall.path)
+
+
+@claim
+def larger_nearer(e: Edition) -> Truth:
+    """Of two models in one format on one engine, the one with more bytes to read reaches a larger share."""
+    alike: dict[tuple[str, str], list[LanguageModel]] = {}
+    for model in sorted(e.models, key=lambda model: model.weights.value or 0.0):
+        alike.setdefault((model.engine, model.precision), []).append(model)
+    pairs = [pair for models in alike.values() for pair in pairwise(models)]
+    return every((above(large.share, small.share) for small, large in pairs), e.overall.path)
 
 
 @claim

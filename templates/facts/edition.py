@@ -10,7 +10,7 @@ from measure.results import Results, Run
 from templates import config
 from templates.config import Told
 from templates.facts.group import Group, fact
-from templates.facts.language_model import LanguageModel, Narrowed
+from templates.facts.language_model import Batch, LanguageModel, Narrowed
 from templates.facts.machine import MachineFacts
 from templates.facts.recognition import Recognition
 from templates.facts.samples import Samples
@@ -18,6 +18,7 @@ from templates.facts.synthesis import Magpie, SynthesisPair, VoxCPM
 from templates.facts.table import Evidence, Thresholds
 from templates.facts.turn import Turn
 from templates.quantity import Quantity, Sampled, best, least
+from templates.truth import Outcome, at_least, below
 
 DEFAULT_MODEL = ("decode_transformers", "qwen3-0.6b-bf16")
 """The model that stands, unmeasured, where a run holds none."""
@@ -28,9 +29,11 @@ class Overall(Group):
 
     heading = "overall"
 
-    def __init__(self, edition: str, models: list[LanguageModel], pairs: list[Narrowed]) -> None:
+    def __init__(
+        self, edition: str, models: list[LanguageModel], pairs: list[Narrowed], thresholds: Thresholds
+    ) -> None:
         super().__init__(f"{edition}.models")
-        self.models, self.pairs = models, pairs
+        self.models, self.pairs, self.thresholds = models, pairs, thresholds
 
     def _least(self, name: str, spelled: str) -> Quantity:
         return least([getattr(model, name) for model in self.models], spelled, f"{self.path}.{name}")
@@ -124,6 +127,80 @@ class Overall(Group):
     def kv_over_weights_high(self) -> Quantity:
         return best([model.widest.kv_over_weights for model in self.batched], "%", f"{self.path}.kv_over_weights")
 
+    @property
+    def timed(self) -> list[Batch]:
+        """All numbers of requests at once that were timed with some model."""
+        return [batch for model in self.models for batch in model.timed_batches]
+
+    @property
+    def peak(self) -> Batch | None:
+        """The one with which reading takes up most of the bandwidth."""
+        told = [batch for batch in self.timed if batch.share.measured]
+        return max(told, key=lambda batch: batch.share.value or 0.0, default=None)
+
+    @fact("%", decimals=0)
+    def peak_share(self) -> Quantity:
+        return best([batch.share for batch in self.timed], "%", f"{self.path}.share")
+
+    @fact("GB")
+    def near_weights(self) -> Quantity:
+        """The smallest weights with which decoding comes near the bandwidth."""
+        near = [b for b in self.timed if at_least(b.share, self.thresholds.near).outcome is Outcome.HOLDS]
+        return least([batch.model.weights for batch in near], "GB", f"{self.path}.near")
+
+    @property
+    def switched(self) -> list[LanguageModel]:
+        """Models that decoded with CUDA graphs and without."""
+        return [model for model in self.models if model.graphs.measured]
+
+    @property
+    def gaping(self) -> list[LanguageModel]:
+        """Those in whose step without graphs no kernel runs most of the time."""
+        most = self.thresholds.most
+        return [m for m in self.switched if below(m.graphs.without_kernel_share, most).outcome is Outcome.HOLDS]
+
+    @property
+    def served(self) -> list[Batch]:
+        """Requests at once whose first token was timed through a server."""
+        return [batch for model in self.models for batch in model.batches if batch.served_first_token.measured]
+
+    @fact("times")
+    def graphs_gain_low(self) -> Quantity:
+        return least([model.graphs.gain for model in self.switched], "1", f"{self.path}.graphs.gain")
+
+    @fact("times")
+    def graphs_gain_high(self) -> Quantity:
+        return best([model.graphs.gain for model in self.switched], "1", f"{self.path}.graphs.gain")
+
+    @fact("%", decimals=0)
+    def closed_low(self) -> Quantity:
+        return least([model.graphs.closed for model in self.gaping], "%", f"{self.path}.graphs.closed")
+
+    @fact("%", decimals=0)
+    def closed_high(self) -> Quantity:
+        return best([model.graphs.closed for model in self.gaping], "%", f"{self.path}.graphs.closed")
+
+    @fact("ms")
+    def served_extra_low(self) -> Quantity:
+        return least([batch.served_extra for batch in self.served], "ms", f"{self.path}.served_extra")
+
+    @fact("ms")
+    def served_extra_high(self) -> Quantity:
+        return best([batch.served_extra for batch in self.served], "ms", f"{self.path}.served_extra")
+
+    @fact("%", decimals=1)
+    def peer_low(self) -> Quantity:
+        return least(self.peer_ratios, "%", f"{self.path}.peer")
+
+    @fact("%", decimals=1)
+    def peer_high(self) -> Quantity:
+        return best(self.peer_ratios, "%", f"{self.path}.peer")
+
+    @property
+    def peer_ratios(self) -> list[Quantity]:
+        """Rates over what the engines' own tools and clocks say, those that were measured."""
+        return [ratio for model in self.models for ratio in model.peer.ratios]
+
     @fact("req", decimals=0)
     def crossover_low(self) -> Quantity:
         return self._least("crossover", "req")
@@ -153,14 +230,14 @@ class Edition:
         for model in self.models:
             model.among_engines = len({other.engine for other in self.models}) > 1
         self.pairs = list(_pairs(self.models))
-        self.overall = Overall(edition, self.models, self.pairs)
+        self.thresholds = Thresholds("threshold")
+        self.overall = Overall(edition, self.models, self.pairs, self.thresholds)
         self.evidence = Evidence("evidence")
         self.voxcpm = VoxCPM(self.samples(told.voxcpm), self.evidence)
         self.magpie = Magpie(self.samples(told.magpie))
         self.synthesis = SynthesisPair(f"{edition}.synthesis", self.voxcpm, self.magpie)
         self.recognition = Recognition(self.samples(told.recognition), self.evidence)
         self.turn = Turn(f"{edition}.turn", self.recognition, self.focus, self.voxcpm)
-        self.thresholds = Thresholds("threshold")
 
     def samples(self, run_id: str) -> Samples:
         if run_id not in self._samples:

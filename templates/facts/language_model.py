@@ -18,7 +18,9 @@ from templates.facts.constants import (
 )
 from templates.facts.group import Group, fact
 from templates.facts.machine import MachineFacts
+from templates.facts.peer import Peer
 from templates.facts.samples import Samples
+from templates.facts.step import Graphs, Step
 from templates.quantity import Constant, Kind, Quantity, best, constant, missing
 
 M = TypeVar("M")
@@ -42,6 +44,7 @@ class LanguageModel(Group):
         lengths = samples.numbers(measurement, subject, ("prefill_rate",), "tokens")
         self.prompts = [Prompt(self, tokens) for tokens in lengths]
         self.repeated = Repeated(self)
+        self.step, self.graphs, self.peer = Step(self), Graphs(self), Peer(self)
         self.among_engines = False
         """Whether other engines decode in the same edition, so that a label has to name this one's."""
 
@@ -52,6 +55,12 @@ class LanguageModel(Group):
         yield from self.batches
         yield from self.prompts
         yield self.repeated
+        if self.step_kernels.measured:
+            yield self.step
+        if self.graphs.measured:
+            yield self.graphs
+        if self.peer.ratios:
+            yield self.peer
 
     def batch(self, requests: int) -> Batch:
         """The batch of so many requests; one that was not timed joins the others, unmeasured."""
@@ -360,6 +369,25 @@ class Batch(Group):
     @fact("s")
     def first_token(self) -> Quantity:
         return self.model.samples.get(self.model.key("first_token", requests=self.requests), "s")
+
+    @fact("tok", decimals=0)
+    def asked_tokens(self) -> Quantity:
+        """Of the prompt whose first token is timed."""
+        return self.model.samples.configured(self._served, "prompt_tokens", "tok")
+
+    @fact("ms")
+    def served_first_token(self) -> Quantity:
+        """Through vLLM's server, streamed over loopback."""
+        return self.model.samples.get(self._served, "ms")
+
+    @fact("ms")
+    def served_extra(self) -> Quantity:
+        """What the way through the server takes more than the engine as a library."""
+        return self.served_first_token - self.first_token
+
+    @property
+    def _served(self) -> Key:
+        return key(f"serve_{self.model.engine}", "first_token", self.model.subject, requests=self.requests)
 
     @fact("1", decimals=0)
     def slots(self) -> Quantity:

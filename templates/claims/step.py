@@ -1,0 +1,40 @@
+"""What the article concludes about a decoding step's launches, about the way through a server, and about its peers."""
+
+from __future__ import annotations
+
+from templates.claims.register import Register
+from templates.facts.constants import ONE
+from templates.facts.edition import Edition
+from templates.quantity import Quantity
+from templates.truth import Truth, above, at_least, at_most, every
+
+register = Register()
+claim = register.claim
+
+
+@claim
+def graphs_pay(e: Edition) -> Truth:
+    """On every engine, replaying a step from a CUDA graph is faster than launching each of its kernels."""
+    return every((at_least(model.graphs.gain, e.thresholds.pays) for model in e.overall.switched), e.overall.path)
+
+
+@claim
+def gaps_are_launches(e: Edition) -> Truth:
+    """Where most of a step passes without any kernel, most of that time goes away once the step is replayed."""
+    return every((at_least(model.graphs.closed, e.thresholds.most) for model in e.overall.gaping), e.overall.path)
+
+
+@claim
+def server_later(e: Edition) -> Truth:
+    """Through the server, the first token comes later than from the engine as a library."""
+    return every((above(batch.served_first_token, batch.first_token) for batch in e.overall.served), e.overall.path)
+
+
+@claim
+def peers_agree(e: Edition) -> Truth:
+    """Every rate agrees with what the engine's own tool and its own clock say."""
+    return every((_agrees(ratio, e.thresholds.peer) for ratio in e.overall.peer_ratios), e.overall.path)
+
+
+def _agrees(ratio: Quantity, margin: Quantity) -> Truth:
+    return at_least(ratio, ONE - margin) & at_most(ratio, ONE + margin)
