@@ -5,7 +5,7 @@ Texts that come from files are printed as they are: a machine's name is never ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from measure.results import REASONS, AnySample, Key, Report, Run
 from measure.runner import Outcome, Step
+from measure.session import maker
 
 out = Console(highlight=False, markup=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -111,8 +112,18 @@ def show_run(run: Run, new: Iterable[Key]) -> None:
         table.add_row("new" if text in fresh else "", text, value(sample), spread(sample), str(sample.count or ""))
     out.print(f"run {run.id}: {plain(run.machine.name)} ({run.machine.device})")
     out.print(table)
+    for line in _lacking(run):
+        out.print(line)
+
+
+def _lacking(run: Run) -> Iterator[str]:
+    """What a run lacks and why; keys of one measurement that lack for the same reason are counted."""
+    alike: dict[tuple[str, str], list[str]] = {}
     for text, failure in run.failures.items():
-        out.print(f"not measured: {text}: {failure_text(failure.reason, failure.detail)}")
+        alike.setdefault((maker(text), failure_text(failure.reason, failure.detail)), []).append(text)
+    for (name, reason), texts in alike.items():
+        what = texts[0] if len(texts) == 1 else f"{name} ({len(texts)} keys)"
+        yield f"not measured: {what}: {reason}"
 
 
 def value(sample: AnySample) -> str:

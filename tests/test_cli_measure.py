@@ -79,7 +79,7 @@ def test_here_measures_what_it_can_and_says_what_not(call):
     assert len(run.samples) == 5 and run.machine == MACHINE
     assert {failure.reason for failure in run.failures.values()} == {"engine_missing", "crashed"}
     assert out.count("new") == 5 and "11 tok/s" in out and "10 to 12" in out
-    told = "not measured: absent/rate?requests=1: a package it needs is not installed (not installed: no_such_engine)"
+    told = "not measured: absent (2 keys): a package it needs is not installed (not installed: no_such_engine)"
     assert told in out
     assert re.search(r"steady: 3 measured in \d+ s$", err, re.M) and "absent: not measured: a package it needs" in err
     assert "No site here to render" in err
@@ -130,7 +130,7 @@ def test_here_where_nothing_can_be_measured_is_an_error(call, monkeypatch):
     monkeypatch.setattr(registry, "find", lambda package="": {"absent": everything["absent"]})
     code, out, err = call("here")
     assert code == 1 and "nothing could be measured. `python -m measure doctor` tells" in err
-    assert out.count("not measured: absent/") == 2
+    assert out.count("not measured: absent (2 keys)") == 1
 
 
 def test_here_renders_in_a_process_and_becomes_the_server(call, monkeypatch):
