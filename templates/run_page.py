@@ -76,7 +76,10 @@ class RunPage:
         sizes = {"memory": of.memory_bytes, "accelerator_memory": of.accelerator_memory_bytes}
         yield from ((said(name), self._size(size)) for name, size in sizes.items() if size)
         yield said("date"), self.voice.date(self.run.started)
-        yield said("versions"), _untranslated(", ".join(self.edition.versions_of(self.run)))
+        yield (
+            said("versions"),
+            _untranslated(self.voice.comma.join(self.edition.versions_of(self.run))),
+        )
         yield from ((said(name), _untranslated(getattr(of, name))) for name in machine.INSTALLED if getattr(of, name))
         yield said("samples"), self.voice.number(len(self.run.samples))
         states = [verdict.status for verdict in self.edition.samples(self.run.id).verdicts.values()]

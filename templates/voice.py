@@ -99,12 +99,7 @@ class Voice:
         return self._values[known]
 
     def _value(self, quantity: Quantity, unit: bool) -> str:
-        if unit and quantity.shown_in == "ms" and (quantity.value or 0.0) >= LONG_MS:
-            return self._printed(quantity.to("s"), Digits(None, 3))
-        digits = shown_digits(quantity)
-        if unit and digits.decimals is None and quantity.shown_in in _SMALLER and 0 < (quantity.value or 0.0) < SHORT:
-            return self._printed(quantity.to(_SMALLER[quantity.shown_in]), digits)
-        return self._printed(quantity, digits, unit)
+        return self._printed(*_said(quantity), unit) if unit else self._printed(quantity, shown_digits(quantity), unit)
 
     def _printed(self, quantity: Quantity, digits: Digits, unit: bool = True) -> str:
         spelled = {"tok/s/req": "tok/s"}.get(quantity.shown_in, quantity.shown_in) if unit else "1"
@@ -241,8 +236,9 @@ class Voice:
 
     def interval(self, quantity: Quantity) -> str:
         """Both ends of a quantity's interval, with four figures."""
-        ends = (formats.number(end, self.language, significant=4) for end in (quantity.low, quantity.high))
-        return " … ".join(ends) + self.value(quantity).removeprefix(self.value(quantity, unit=False))
+        said, digits = _said(quantity)
+        ends = (formats.number(end, self.language, significant=4) for end in (said.low, said.high))
+        return " … ".join(ends) + self._printed(said, digits).removeprefix(self._printed(said, digits, unit=False))
 
     def label(self, quantity: Quantity) -> str:
         """The name of a fact in this language."""
@@ -349,6 +345,16 @@ def operands_alike(origin: Operation) -> bool:
     """Whether the operands are facts of the same name in different groups."""
     names = {operand.name for operand in origin.operands}
     return all(names) and len({name.rpartition(".")[2] for name in names}) < len(names)
+
+
+def _said(quantity: Quantity) -> tuple[Quantity, Digits]:
+    """The quantity in the unit in which it is said, and its digits: neither thousands nor hundredths of a unit."""
+    value, digits = quantity.value or 0.0, shown_digits(quantity)
+    if quantity.shown_in == "ms" and value >= LONG_MS:
+        return quantity.to("s"), Digits(None, 3)
+    if digits.decimals is None and quantity.shown_in in _SMALLER and 0 < value < SHORT:
+        return quantity.to(_SMALLER[quantity.shown_in]), digits
+    return quantity, digits
 
 
 def _classes(quantity: Quantity) -> str:

@@ -47,7 +47,7 @@ def test_what_the_kernels_of_a_step_do():
     assert step.other.value == pytest.approx(0.5)
     assert step.read_speed.to("GB/s").value == pytest.approx(1200)
     assert step.read_share.to("%").value == pytest.approx(30)
-    assert step.long_kv_read.value == pytest.approx(100 * step.kv_read.value)
+    assert step.long_kv_read.value == pytest.approx(100 * step.kv_read.value)  # no window in this model
 
 
 def test_what_a_graph_makes_of_a_step():

@@ -14,7 +14,7 @@ claim = register.claim
 
 @claim
 def graphs_pay(e: Edition) -> Truth:
-    """On every engine, replaying a step from a CUDA graph is faster than launching each of its kernels."""
+    """With every model, replaying a step from a CUDA graph pays against launching each of its kernels."""
     return every((at_least(model.graphs.gain, e.thresholds.pays) for model in e.overall.switched), e.overall.path)
 
 

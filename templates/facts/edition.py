@@ -144,9 +144,9 @@ class Overall(Group):
 
     @fact("GB")
     def near_weights(self) -> Quantity:
-        """The smallest weights with which decoding comes near the bandwidth."""
-        near = [b for b in self.timed if at_least(b.share, self.thresholds.near).outcome is Outcome.HOLDS]
-        return least([batch.model.weights for batch in near], "GB", f"{self.path}.near")
+        """The smallest weights with which decoding for one request comes near the bandwidth."""
+        near = [m for m in self.models if at_least(m.batch(1).share, self.thresholds.near).outcome is Outcome.HOLDS]
+        return least([model.weights for model in near], "GB", f"{self.path}.near")
 
     @property
     def switched(self) -> list[LanguageModel]:

@@ -177,6 +177,13 @@ class LanguageModel(Group):
         """Bytes that one token of context adds to what each further token reads; from the model's dimensions."""
         return self._shape("B/tok", "kv_cache_per_token", models.kv_bytes_per_token)
 
+    def kv_of(self, length: Quantity) -> Quantity:
+        """Bytes of keys and values that the model needs of a context of so many tokens; a window holds no more."""
+        if length.value is None:
+            return missing("MB", Constant("kv_cache"), "not_recorded", self.subject)
+        tokens = int(length.value)
+        return self._shape("B", "kv_cache", lambda subject: models.kv_bytes(subject, tokens)).to("MB")
+
     def _shape(self, spelled: str, label: str, count: Callable[[str], float]) -> Quantity:
         """A number that the model's published dimensions give; unmeasured where models.toml does not have the model."""
         if self.model not in models.models() or self.precision not in models.BYTES_PER_WEIGHT:

@@ -53,10 +53,15 @@ class Step(Group):
         """The prompt after which the step was traced."""
         return self._told("prompt_tokens", "tok")
 
+    @fact("MB")
+    def kv_bytes(self) -> Quantity:
+        """That prompt's keys and values; layers with a window need no more than it holds."""
+        return self.model.kv_of(self.prompt)
+
     @fact("ms")
     def kv_read(self) -> Quantity:
-        """Reading that prompt's keys and values once, at the measured bandwidth."""
-        return self.model.kv_per_token * self.prompt / self.model.machine.bandwidth
+        """Reading them once, at the measured bandwidth."""
+        return self.kv_bytes / self.model.machine.bandwidth
 
     @fact("tok", decimals=0)
     def long_prompt(self) -> Quantity:
@@ -67,9 +72,13 @@ class Step(Group):
     def long_attention(self) -> Quantity:
         return self._told("attention_ms_long_prompt", "ms")
 
+    @fact("MB")
+    def long_kv_bytes(self) -> Quantity:
+        return self.model.kv_of(self.long_prompt)
+
     @fact("ms")
     def long_kv_read(self) -> Quantity:
-        return self.model.kv_per_token * self.long_prompt / self.model.machine.bandwidth
+        return self.long_kv_bytes / self.model.machine.bandwidth
 
 
 class Graphs(Group):
