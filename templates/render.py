@@ -38,6 +38,18 @@ class RenderError(Exception):
     """A template that cannot be rendered; the message names file, line and cure."""
 
 
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Without looking for garbage in cycles: what rendering makes it keeps to the end, and the search takes a tenth."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 @dataclass(frozen=True)
 class Told:
     """An edition with its claims and charts, made once for all languages."""
@@ -54,6 +66,7 @@ class Told:
         return {quantity.name for quantity in tree([*tested, *printed]) if quantity.name}
 
 
+@_nothing_collected()
 def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told]:
     """All editions. `force` sets the outcome of claims by name, for tests that read every sentence."""
     told = []
@@ -65,31 +78,24 @@ def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told
     return told
 
 
+@_nothing_collected()
 def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str, str]:
     """Every rendered file by its path below docs/. Raises RenderError for a template that is wrong."""
-    with _nothing_collected():
-        told = tell(results, force)
-        executed = _executed(told)
-        files: dict[str, str] = {}
-        for language in LANGUAGES:
-            around, said = _around(told, language)
-            files |= {f"{language}/{name}.md": text for name, text in around.items()}
-            for each in told:
-                more = said if each is told[0] else set()
-                files |= _edition(each, told[0], executed[each.edition.id], language, more)
-        return files
+    return pages_of(tell(results, force))
 
 
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Without looking for garbage in cycles: what rendering makes it keeps to the end, and the search takes a tenth."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
+@_nothing_collected()
+def pages_of(told: list[Told]) -> dict[str, str]:
+    """The same of editions that are told already."""
+    executed = _executed(told)
+    files: dict[str, str] = {}
+    for language in LANGUAGES:
+        around, said = _around(told, language)
+        files |= {f"{language}/{name}.md": text for name, text in around.items()}
+        for each in told:
+            more = said if each is told[0] else set()
+            files |= _edition(each, told[0], executed[each.edition.id], language, more)
+    return files
 
 
 def _edition(

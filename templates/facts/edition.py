@@ -17,6 +17,7 @@ from templates.facts.samples import Samples
 from templates.facts.synthesis import Magpie, SynthesisPair, VoxCPM
 from templates.facts.table import Evidence, Thresholds
 from templates.facts.turn import Turn
+from templates.facts.verdicts import Verdicts
 from templates.quantity import Quantity, Sampled, best, least
 
 DEFAULT_MODEL = ("decode_transformers", "qwen3-0.6b-bf16")
@@ -136,9 +137,9 @@ class Overall(Group):
 class Edition:
     """Everything that one article page says is asked of this object."""
 
-    def __init__(self, edition: str, told: Told, results: Results) -> None:
-        self.id = edition
-        self.results = results
+    def __init__(self, edition: str, told: Told, results: Results, verdicts: Verdicts | None = None) -> None:
+        self.id, self.told, self.results = edition, told, results
+        self.verdicts = verdicts or Verdicts()
         self._samples: dict[str, Samples] = {}
         if told.focus:
             self.samples(told.focus.run)
@@ -164,7 +165,7 @@ class Edition:
 
     def samples(self, run_id: str) -> Samples:
         if run_id not in self._samples:
-            self._samples[run_id] = Samples(run_id, self.results.run(run_id))
+            self._samples[run_id] = Samples(run_id, self.results.run(run_id), self.verdicts)
         return self._samples[run_id]
 
     def _fill(self) -> None:
@@ -277,7 +278,8 @@ def editions(results: Results) -> list[Edition]:
     """All editions of editions.toml; an optional one only where its run exists."""
     told = config.editions().items()
     kept = [(name, entry) for name, entry in told if not entry.optional or results.run(entry.models)]
-    return [Edition(name, entry, results) for name, entry in kept]
+    verdicts = Verdicts()
+    return [Edition(name, entry, results, verdicts) for name, entry in kept]
 
 
 def _pairs(models: list[LanguageModel]) -> Iterator[Narrowed]:

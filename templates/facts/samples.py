@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from measure import limits, models
 from measure.results import AnySample, Import, Key, ResultsError, Run, parse_key
+from templates.facts.verdicts import Verdicts
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import DimensionalityError, unit
 
@@ -16,11 +16,11 @@ _ABSENT = {"executed": "not_run", "imported": "not_imported", "reported": "not_p
 class Samples:
     """One run seen by facts. `run` is None where results.json has no run of that id."""
 
-    def __init__(self, run_id: str, run: Run | None) -> None:
+    def __init__(self, run_id: str, run: Run | None, verdicts: Verdicts) -> None:
         self.run_id = run_id
         self.run = run
         self.used: set[str] = set()
-        self.verdicts = limits.verdicts(run, models) if run else {}
+        self.verdicts = verdicts.on(run) if run else {}
 
     def get(self, wanted: Key, spelled: str, *, rejected: bool = False) -> Quantity:
         """The sample as a quantity. A rejected one is given only to facts about its rejection, which ask for it so."""
