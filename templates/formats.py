@@ -91,6 +91,11 @@ def quantity(
     return figure + _suffix(figure, unit, language)
 
 
+def alike(unit: str) -> bool:
+    """Whether a number with this unit is written alike in every language: figures and symbols are, words are not."""
+    return unit != SCALED and ALIASES.get(unit, unit) not in WORDS
+
+
 def span(
     low: float,
     high: float,
@@ -126,6 +131,11 @@ def date(iso: str, language: str) -> str:
         day = datetime.datetime.fromisoformat(iso).date()
     except ValueError as error:
         raise ValueError(f"{iso!r} is not a date: write it as 2026-10-06") from error
+    return _day(day, language)
+
+
+@lru_cache(maxsize=1024)
+def _day(day: datetime.date, language: str) -> str:
     text = format_date(day, "long", locale=_locale(language))
     if language != "zh":
         return text

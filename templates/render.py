@@ -7,7 +7,8 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from templates.labels import LANGUAGES
 from templates.quantity import tree
 from templates.receipts import Receipts
 from templates.run_page import RunPage
+from templates.shared import Shared
 from templates.truth import Claim, Outcome
 from templates.voice import Voice
 
@@ -57,12 +59,13 @@ class Told:
     edition: Edition
     claims: dict[str, Claim]
     charts: dict[str, charts.Chart]
+    shared: Shared = field(default_factory=Shared)
 
     def needed(self, said: set[str]) -> set[str]:
         """Names of the facts that were printed, those that claims compare, and all that either is made from."""
         comparisons = [made for claim in self.claims.values() for made in claim.truth.comparisons]
         tested = [side for made in comparisons for side in (made.left, made.right)]
-        printed = [fact for name, fact in self.edition.facts.items() if name in said]
+        printed = [fact for group in self.edition.all_groups() for fact in group.among(said)]
         return {quantity.name for quantity in tree([*tested, *printed]) if quantity.name}
 
 
@@ -88,33 +91,26 @@ def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str
 def pages_of(told: list[Told]) -> dict[str, str]:
     """The same of editions that are told already."""
     executed = _executed(told)
-    files: dict[str, str] = {}
-    for language in LANGUAGES:
-        around, said = _around(told, language)
-        files |= {f"{language}/{name}.md": text for name, text in around.items()}
-        for each in told:
-            more = said if each is told[0] else set()
-            files |= _edition(each, told[0], executed[each.edition.id], language, more)
+    files, said = _around(told)
+    for each in told:
+        files |= _edition(each, told[0], executed[each.edition.id], said if each is told[0] else set())
     return files
 
 
-def _edition(
-    told: Told, first: Told, runs: list[tuple[Run, Since | None]], language: str, said: set[str]
-) -> dict[str, str]:
-    """An edition's article, the pages of its runs, its receipts and charts; `said` is printed elsewhere besides."""
-    name = told.edition.id
-    voice = Voice(language)
-    text = article(told, voice, searchable=told is first)
-    of_runs, said_of_runs = _runs(runs, told, first, voice)
-    needed = told.needed(voice.said | said | said_of_runs)
-    files = of_runs | {
-        f"{language}/{name}/index.md": text,
-        f"{language}/{name}/receipts.md": Receipts(told.edition, told.claims, voice, needed).page(),
-    }
-    for chart_name, chart in told.charts.items():
-        figure = charts.translated(chart.figure, voice)
-        files[f"assets/charts/{name}/{chart_name}.{language}.json"] = _json(figure)
-    return files
+def _edition(told: Told, first: Told, runs: list[tuple[Run, Since | None]], said: set[str]) -> dict[str, str]:
+    """An edition's article, the pages of its runs, its charts and receipts; `said` is printed elsewhere besides."""
+    name, voices = told.edition.id, [Voice(language, shared=told.shared) for language in LANGUAGES]
+    files = {}
+    for voice in voices:
+        files[f"{voice.language}/{name}/index.md"] = article(told, voice, searchable=told is first)
+        of_runs, said_of_runs = _runs(runs, told, first, voice)
+        files |= of_runs
+        said = said | voice.said | said_of_runs
+        for chart_name, chart in told.charts.items():
+            figure = charts.translated(chart.figure, voice)
+            files[f"assets/charts/{name}/{chart_name}.{voice.language}.json"] = _json(figure)
+    receipts = Receipts(told.edition, told.claims, told.shared, told.needed(said)).page()
+    return files | {f"{voice.language}/{name}/receipts.md": voice.spoken(receipts) for voice in voices}
 
 
 def _executed(told: list[Told]) -> dict[str, list[tuple[Run, Since | None]]]:
@@ -150,7 +146,7 @@ def article(told: Told, voice: Voice, *, searchable: bool = True) -> str:
     return head + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
 
 
-def _around(told: list[Told], language: str) -> tuple[dict[str, str], set[str]]:
+def _around(told: list[Told]) -> tuple[dict[str, str], set[str]]:
     """The pages around the article: what this is and where each edition is, the method, one's own machine.
 
     And the names of the facts that they print, whose receipts are the first edition's.
@@ -160,9 +156,9 @@ def _around(told: list[Told], language: str) -> tuple[dict[str, str], set[str]]:
     places = {"index": ("start", ""), "method": ("method", "../"), "own": ("own", "../")}
     pages = {}
     said: set[str] = set()
-    for name, (folder, up) in places.items():
-        page = Page(told[0], Voice(language, receipts=f"{up}{told[0].edition.id}/receipts/"))
-        pages[name] = page.render(f"{folder}/{language}.md.j2", editions=published)
+    for language, (name, (folder, up)) in product(LANGUAGES, places.items()):
+        page = Page(told[0], Voice(language, f"{up}{told[0].edition.id}/receipts/", told[0].shared))
+        pages[f"{language}/{name}.md"] = page.render(f"{folder}/{language}.md.j2", editions=published)
         said |= page.voice.said
     return pages, said
 

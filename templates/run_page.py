@@ -15,10 +15,10 @@ from templates.changes.machine import Differences
 from templates.changes.sample import Change, Kind, Setting, Side
 from templates.changes.since import Since
 from templates.facts.edition import Edition
-from templates.html import element, joined
+from templates.html import element, joined, plain
 from templates.quantity import Constant, Quantity, Sampled, tree
 from templates.truth import Claim, Outcome
-from templates.voice import Voice, plain
+from templates.voice import Voice
 
 FIGURES = 4
 """Significant figures of a value in a table of changes."""

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from measure.limits import Verdict
 from templates import formats
-from templates.html import element, joined
-from templates.voice import Voice, plain
+from templates.html import element, joined, plain
+from templates.voice import Voice
 
 BRACKETS = {"zh": ("（", "）")}
 

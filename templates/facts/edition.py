@@ -250,12 +250,14 @@ class Edition:
         return found
 
     def unused_samples(self) -> Iterator[tuple[str, str]]:
-        """Samples of the edition's runs that no fact asked for, as run and key."""
-        _ = self.facts  # facts ask for samples when they are made
-        for samples in self._samples.values():
-            for text in samples.run.samples if samples.run else ():
-                if text not in samples.used:
-                    yield samples.run_id, text
+        """Samples of the edition's runs that no fact asks for, as run and key."""
+        # Facts ask for samples when they are made. Most are those of parts, so they are made last, if at all.
+        for group in (*self.groups, *self.all_groups()):
+            if not any(samples.unused for samples in self._samples.values()):
+                return
+            list(group.own_facts())
+        for run_id, samples in self._samples.items():
+            yield from ((run_id, text) for text in samples.unused)
 
     def _model(self, machine: MachineFacts, measurement: str, subject: str) -> LanguageModel:
         return LanguageModel(machine.samples, machine, measurement, subject)

@@ -22,6 +22,11 @@ class Samples:
         self.used: set[str] = set()
         self.verdicts = verdicts.on(run) if run else {}
 
+    @property
+    def unused(self) -> list[str]:
+        """Keys of the samples that no fact has asked for."""
+        return [text for text in (self.run.samples if self.run else ()) if text not in self.used]
+
     def get(self, wanted: Key, spelled: str, *, rejected: bool = False) -> Quantity:
         """The sample as a quantity. A rejected one is given only to facts about its rejection, which ask for it so."""
         text = str(wanted)
