@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache, lru_cache
 
 from babel import Locale
@@ -23,6 +23,9 @@ LOCALES = {"ko": "ko", "en": "en_GB", "zh": "zh"}
 
 TRUSTED_DIGITS = 14
 """Significant digits of a float that are taken as meant; what follows is noise of binary arithmetic."""
+
+_MEANT = Context(prec=TRUSTED_DIGITS, rounding=ROUND_HALF_UP)
+_EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
 
 SYMBOLS = {
     "B": "바이트", "KB": "킬로바이트", "MB": "메가바이트", "GB": "기가바이트", "TB": "테라바이트",
@@ -155,8 +158,7 @@ def _decimal(value: float) -> Decimal:
         return Decimal(value)
     if not math.isfinite(value):
         raise ValueError(f"{value!r} cannot be printed as a number: print the reason why it is missing")
-    meant = Context(prec=TRUSTED_DIGITS, rounding=ROUND_HALF_UP).create_decimal(repr(float(value)))
-    return meant.normalize()
+    return _MEANT.create_decimal(repr(float(value))).normalize()
 
 
 def _rounded(value: Decimal, decimals: int | None, significant: int | None) -> Decimal:
@@ -181,8 +183,7 @@ def _to_figures(value: Decimal, significant: int) -> Decimal:
 
 
 def _to_place(value: Decimal, exponent: int) -> Decimal:
-    with localcontext(prec=400, rounding=ROUND_HALF_UP):
-        return value.quantize(Decimal(1).scaleb(exponent))
+    return value.quantize(Decimal(1).scaleb(exponent), context=_EXACT)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -193,8 +194,7 @@ def _figures(value: float, decimals: int | None, significant: int | None) -> str
 
 def _digits(value: Decimal) -> str:
     places = max(0, -int(value.as_tuple().exponent))
-    with localcontext(prec=400):
-        return f"{value if value else abs(value):,.{places}f}"
+    return f"{value if value else abs(value):,.{places}f}"
 
 
 @cache

@@ -15,6 +15,8 @@ from markupsafe import Markup
 
 _MARKUP = re.compile(r"[&<>\"']")
 _MARKDOWN = re.compile(r"[\\`*_\[\]<>&\"'|{}#!~^$@]")
+_START = re.compile(r"^[-+=:]|^\d+(?=[.)])")
+_SPACES = re.compile(r"\s+")
 _JOINERS = "\u200c\u200d"
 """Not printed, but without them Persian, the scripts of India and many emoji fall apart."""
 _LEFTWARDS = ("R", "AL", "AN")
@@ -52,8 +54,9 @@ def plain(text: str) -> Markup:
 
     Text that is written from right to left is isolated, so that what stands around it keeps its order.
     """
-    line = re.sub(r"\s+", " ", "".join(c if c.isprintable() or c in _JOINERS else " " for c in text))
+    seen = text if text.isprintable() else "".join([c if c.isprintable() or c in _JOINERS else " " for c in text])
+    line = _SPACES.sub(" ", seen)
     escaped = _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", line)
-    safe = re.sub(r"^[-+=:]|^\d+(?=[.)])", lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", escaped)
+    safe = _START.sub(lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", escaped)
     leftwards = not line.isascii() and any(unicodedata.bidirectional(c) in _LEFTWARDS for c in line)
     return Markup(f"{_ISOLATE[0]}{safe}{_ISOLATE[1]}" if leftwards else safe)

@@ -31,21 +31,21 @@ class Kind(StrEnum):
     UNMEASURED = "unmeasured"
 
 
-class Sampled(Struct, frozen=True):
+class Sampled(Struct, frozen=True, gc=False):
     """The origin of a quantity that stands in results.json."""
 
     run: str
     key: str
 
 
-class Constant(Struct, frozen=True):
+class Constant(Struct, frozen=True, gc=False):
     """The origin of a quantity that stands in a data file of the project: a definition, a dimension of a model."""
 
     label: str
     source: str = ""
 
 
-class Operation(Struct, frozen=True):
+class Operation(Struct, frozen=True, gc=False):
     """The origin of a quantity that was calculated. `symbol` is one of + - * / max min."""
 
     symbol: str
@@ -55,21 +55,21 @@ class Operation(Struct, frozen=True):
 Origin: TypeAlias = Sampled | Constant | Operation
 
 
-class Absence(Struct, frozen=True):
+class Absence(Struct, frozen=True, gc=False):
     """Why there is no value: a reason code of labels.toml, and the sample or member that is missing."""
 
     reason: str
     what: str
 
 
-class Digits(Struct, frozen=True):
+class Digits(Struct, frozen=True, gc=False):
     """How many digits to show: decimal places, or significant figures."""
 
     decimals: int | None = None
     significant: int | None = 3
 
 
-class Quantity(Struct, frozen=True, eq=False):
+class Quantity(Struct, frozen=True, eq=False, gc=False):
     """A value in `unit` between `low` and `high`; `value` is None where it is unmeasured."""
 
     value: float | None

@@ -72,7 +72,7 @@ class Receipts:
             yield '<ul class="receipt-missing">' + "".join(missing) + "</ul>\n"
         yield from parts
 
-    def _heading(self, group: Group) -> Markup:
+    def _heading(self, group: Group) -> str:
         """The heading of a group within a line of HTML."""
         key = ("group", group.path)
         return self.shared.mark(key, lambda voice: safe(_heading(group, self.edition, voice).unescape()))
@@ -95,7 +95,7 @@ class Receipts:
         judged = "".join(self._judged(sampled) for sampled in dict.fromkeys(_unmeasured(fact)))
         return f'<li id="{fact.name}">{mark} {self._label(fact)}{why}<code>{what}</code>{judged}</li>'
 
-    def _label(self, fact: Quantity) -> Markup:
+    def _label(self, fact: Quantity) -> str:
         """The name of a fact at the head of its receipt."""
         source = cited(fact)
         return plain(source) if source else self.shared.plain(*entry(fact))
@@ -105,7 +105,7 @@ class Receipts:
         verdict = self.edition.verdict(sampled)
         if verdict is None or verdict.status != "rejected":
             return ""
-        return f"<dl>{self._verdict(sampled, verdict)}</dl>"
+        return f"<dl>{self._verdict(verdict)}</dl>"
 
     def _rows(self, fact: Quantity) -> Iterator[str]:
         origin = fact.origin
@@ -138,7 +138,7 @@ class Receipts:
         sample = run.samples[origin.key]
         yield self._row("sample", f'<a href="#run.{run.id}">{run.id}</a> <code>{plain(origin.key)}</code>')
         if verdict := self.edition.verdict(origin):
-            yield self._verdict(origin, verdict)
+            yield self._verdict(verdict)
         if sample.count:
             yield self._row("repeats", self.shared.number(sample.count))
         if sample.config:
@@ -154,9 +154,8 @@ class Receipts:
         if sample.versions:
             yield self._row("versions", plain(_pairs(sample.versions)))
 
-    def _verdict(self, sampled: Sampled, verdict: Verdict) -> str:
-        """The rows of a verdict."""
-        return self.shared.mark(("verdict", sampled), lambda voice: _told(verdict, voice))
+    def _verdict(self, verdict: Verdict) -> str:
+        return "".join([self._row(name, said) for name, said in verdicts.rows(verdict, self.shared)])
 
     def _imported(self, sample: Import) -> Iterator[str]:
         yield self._row("tool", plain(sample.tool))
@@ -228,7 +227,7 @@ class Receipts:
 
     def _fault(self, sampled: Sampled, verdict: Verdict) -> str:
         head = f"<h4><code>{plain(sampled.key)}</code> <small>{sampled.run}</small></h4>"
-        return f'<section class="receipt">{head}<dl>{self._verdict(sampled, verdict)}</dl></section>'
+        return f'<section class="receipt">{head}<dl>{self._verdict(verdict)}</dl></section>'
 
     def _unused(self) -> Iterator[str]:
         unused = list(self.edition.unused_samples())
@@ -250,10 +249,6 @@ def _heading(group: Group, edition: Edition, voice: Voice) -> Markup:
     if run := edition.results.run(group.named.get("machine", "")):
         named["machine"] = voice.machine(run)
     return Markup(voice.labels.filled("group", group.heading, **named))
-
-
-def _told(verdict: Verdict, voice: Voice) -> str:
-    return "".join([f"<dt>{safe(name)}</dt><dd>{said}</dd>" for name, said in verdicts.rows(verdict, voice)])
 
 
 def _unmeasured(quantity: Quantity) -> Iterator[Sampled]:

@@ -10,10 +10,8 @@ import re
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from templates import formats, printed
-from templates.html import marked, plain, safe
+from templates.html import plain, safe
 from templates.labels import LANGUAGES
 from templates.quantity import Absence, Constant, Kind, Operation, Quantity, Sampled
 from templates.truth import Claim
@@ -38,44 +36,75 @@ class Shared:
     def __init__(self) -> None:
         self.sayings: list[Saying] = []
         """By the number of the mark."""
-        self._marks: dict[Hashable, Markup] = {}
-        self.groups: dict[str, Markup] = {}
+        self._marks: dict[Hashable, str] = {}
+        self.groups: dict[str, str] = {}
         """Headings of groups by path, where a page has them."""
-        # A fact lives as long as its edition, and formulas share their operands.
-        self._references: dict[tuple[int, bool], Markup] = {}
-        self._formulas: dict[int, Markup] = {}
+        # A fact lives as long as its edition. It is printed many times, and formulas share their operands.
+        self._values: dict[tuple[int, bool], str] = {}
+        self._titles: dict[str, str] = {}
+        self._references: dict[tuple[int, bool], str] = {}
+        self._qualifieds: dict[int, str] = {}
+        self._formulas: dict[tuple[int, bool], tuple[Operation, str]] = {}
+        """With the operation itself: it is kept, so that no other takes its identity."""
 
-    def mark(self, key: Hashable, say: Saying) -> Markup:
+    def mark(self, key: Hashable, say: Saying) -> str:
         """The mark for what `say` gives; one key is always the same text."""
         if key not in self._marks:
-            self._marks[key] = marked(f"{MARK}{len(self.sayings)}{MARK}")
+            self._marks[key] = f"{MARK}{len(self.sayings)}{MARK}"
             self.sayings.append(say)
         return self._marks[key]
 
-    def word(self, section: str, name: str) -> Markup:
+    def word(self, section: str, name: str) -> str:
         """An entry of labels.toml."""
-        return self.mark((section, name), lambda voice: safe(voice.labels.get(section, name)))
+        known = self._marks.get((section, name))
+        return known or self.mark((section, name), lambda voice: safe(voice.labels.get(section, name)))
 
-    def plain(self, section: str, name: str) -> Markup:
+    def plain(self, section: str, name: str) -> str:
         """The same where Markdown would read its signs."""
         return self.mark(("plain", section, name), lambda voice: plain(voice.labels.get(section, name)))
 
-    def number(self, value: float, *, significant: int | None = None) -> str:
-        """A number without a unit."""
-        return formats.number(value, LANGUAGES[0], significant=significant)
+    def text(self, section: str, name: str) -> str:
+        """The same as it stands there, where it may hold markup."""
+        return self.mark(("text", section, name), lambda voice: voice.labels.get(section, name))
 
-    def date(self, iso: str) -> Markup:
+    def filled(self, section: str, name: str, **words: str) -> str:
+        """The same with its braces filled with shared text."""
+
+        def say(voice: Voice) -> str:
+            return voice.labels.filled(section, name, **{word: voice.spoken(text) for word, text in words.items()})
+
+        return self.mark((section, name, *words.values()), say)
+
+    def number(self, value: float, unit: str = "", *, significant: int | None = None) -> str:
+        """A number with its unit, where it has one."""
+        if formats.alike(unit):
+            return safe(formats.quantity(value, unit, LANGUAGES[0], significant=significant))
+
+        def say(voice: Voice) -> str:
+            return safe(formats.quantity(value, unit, voice.language, significant=significant))
+
+        return self.mark(("number", value, unit, significant), say)
+
+    def date(self, iso: str) -> str:
         """The day of a date or time."""
         return self.mark(("date", iso), lambda voice: voice.date(iso))
 
     # Facts
 
-    def value(self, quantity: Quantity) -> str:
-        """The number with its unit."""
+    def value(self, quantity: Quantity, *, unit: bool = True) -> str:
+        """The number, with its unit; the marker for unmeasured where there is none."""
+        if not quantity.name:
+            return self._value(quantity, unit)
+        known = (id(quantity), unit)
+        if known not in self._values:
+            self._values[known] = self._value(quantity, unit)
+        return self._values[known]
+
+    def _value(self, quantity: Quantity, unit: bool) -> str:
         if quantity.value is None:
             return self.word(*absent(quantity))
-        if formats.alike(quantity.shown_in):
-            return safe(printed.value(quantity, LANGUAGES[0]))
+        if formats.alike(quantity.shown_in) or not unit:
+            return safe(printed.value(quantity, LANGUAGES[0], unit=unit))
         key = ("value", quantity.value, quantity.shown_in, printed.digits(quantity))
         return self.mark(key, lambda voice: safe(printed.value(quantity, voice.language)))
 
@@ -99,11 +128,16 @@ class Shared:
 
     def title(self, quantity: Quantity) -> str:
         """One line on where the number comes from."""
+        if quantity.name not in self._titles:
+            self._titles[quantity.name] = self._title(quantity)
+        return self._titles[quantity.name]
+
+    def _title(self, quantity: Quantity) -> str:
         kind = self.word("kind", quantity.kind.value)
         if quantity.value is None:
             return f"{kind}{self.colon}{self.absent(quantity.absences)}"
         if quantity.doubts:
-            kind = marked(f"{kind}{self.comma}{self.word('verdict', 'suspect')}")
+            kind = f"{kind}{self.comma}{self.word('verdict', 'suspect')}"
         if isinstance(quantity.origin, Operation):
             return f"{kind}{self.colon}{_TAG.sub('', self.formula(quantity, values=True))}"
         return "; ".join([kind, *(self.word("rule", rule) for rule in quantity.doubts)])
@@ -113,62 +147,69 @@ class Shared:
         return self.word("reason", absences[0].reason) if absences else ""
 
     @property
-    def colon(self) -> Markup:
+    def colon(self) -> str:
         return self.mark("colon", lambda voice: voice.colon)
 
     @property
-    def comma(self) -> Markup:
+    def brackets(self) -> tuple[str, str]:
+        return self.mark("(", lambda voice: voice.brackets[0]), self.mark(")", lambda voice: voice.brackets[1])
+
+    @property
+    def comma(self) -> str:
         return self.mark("comma", lambda voice: voice.comma)
 
     # Formulas
 
-    def formula(self, quantity: Quantity, *, values: bool) -> Markup:
+    def formula(self, quantity: Quantity, *, values: bool) -> str:
         """The formula that made a quantity, with names or with values; each operand that is a fact is linked."""
-        origin = quantity.origin
-        if not isinstance(origin, Operation):
-            return self._operand(quantity, values)
-        if not (values and quantity.name):
-            return self._operation(origin, values)
-        # With values, a fact's formula stands in its receipt and in the title of each of its numbers.
-        if id(quantity) not in self._formulas:
-            self._formulas[id(quantity)] = self._operation(origin, values)
-        return self._formulas[id(quantity)]
+        if isinstance(quantity.origin, Operation):
+            return self._operation(quantity.origin, values)
+        return self._operand(quantity, values)
 
-    def _operation(self, origin: Operation, values: bool) -> Markup:
+    def _operation(self, origin: Operation, values: bool) -> str:
+        known = (id(origin), values)
+        if known not in self._formulas:
+            self._formulas[known] = origin, self._joined(origin, values)
+        return self._formulas[known][1]
+
+    def _joined(self, origin: Operation, values: bool) -> str:
         if not values and operands_alike(origin):
             operands = [self._qualified(operand) for operand in origin.operands]
         else:
             operands = [self._operand(operand, values) for operand in origin.operands]
         if origin.symbol in ("max", "min"):
             members = operands if values else list(dict.fromkeys(operands))
-            return marked(f"{origin.symbol}({', '.join(members)})")
+            return f"{origin.symbol}({', '.join(members)})"
         left, right = (
             f"({text})" if _needs_brackets(origin.symbol, operand, position) else text
             for position, (operand, text) in enumerate(zip(origin.operands, operands, strict=True))
         )
-        return marked(f"{left}{_SYMBOLS[origin.symbol]}{right}")
+        return f"{left}{_SYMBOLS[origin.symbol]}{right}"
 
-    def _operand(self, quantity: Quantity, values: bool) -> Markup:
+    def _operand(self, quantity: Quantity, values: bool) -> str:
         if quantity.name:
             return self._reference(quantity, values)
         if isinstance(quantity.origin, Operation):
             return self._operation(quantity.origin, values)
-        return marked(self.exact(quantity)) if values else self.constant(quantity.origin)
+        return self.exact(quantity) if values else self.constant(quantity.origin)
 
-    def _reference(self, quantity: Quantity, values: bool) -> Markup:
+    def _reference(self, quantity: Quantity, values: bool) -> str:
         """A fact within a formula, linked."""
         known = (id(quantity), values)
         if known not in self._references:
             text = self.value(quantity) if values else self.label(quantity)
-            self._references[known] = marked(f'<a href="#{quantity.name}">{text}</a>')
+            self._references[known] = f'<a href="#{quantity.name}">{text}</a>'
         return self._references[known]
 
-    def _qualified(self, quantity: Quantity) -> Markup:
+    def _qualified(self, quantity: Quantity) -> str:
         """A fact's label with the group it belongs to, where two operands are named alike."""
-        group = quantity.name.rpartition(".")[0]
-        return marked(f'<a href="#{quantity.name}">{self.label(quantity)} [{self.groups.get(group, group)}]</a>')
+        if id(quantity) not in self._qualifieds:
+            group = quantity.name.rpartition(".")[0]
+            text = f"{self.label(quantity)} [{self.groups.get(group, group)}]"
+            self._qualifieds[id(quantity)] = f'<a href="#{quantity.name}">{text}</a>'
+        return self._qualifieds[id(quantity)]
 
-    def constant(self, origin: Constant | Sampled) -> Markup:
+    def constant(self, origin: Constant | Sampled) -> str:
         """The name of an operand that is no fact."""
         if isinstance(origin, Sampled):
             return plain(origin.key)

@@ -24,7 +24,7 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
 
 
-class Comparison(Struct, frozen=True):
+class Comparison(Struct, frozen=True, gc=False):
     """One test that was made: `left` against `right`, and how it came out."""
 
     left: Quantity
@@ -33,7 +33,7 @@ class Comparison(Struct, frozen=True):
     outcome: Outcome
 
 
-class Truth(Struct, frozen=True):
+class Truth(Struct, frozen=True, gc=False):
     """An outcome with the comparisons behind it and, where undecided, the reasons."""
 
     outcome: Outcome

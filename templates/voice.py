@@ -16,7 +16,7 @@ from templates import formats, particles, printed
 from templates.html import element, marked, plain, safe
 from templates.labels import Labels
 from templates.quantity import Absence, Operation, Origin, Quantity, Sampled
-from templates.shared import MARK, Shared, absent, cited, entry, undecided
+from templates.shared import MARK, Shared, cited, entry, undecided
 from templates.truth import Claim
 
 RECEIPTS = "receipts/"
@@ -24,6 +24,7 @@ RECEIPTS = "receipts/"
 
 COMMAS = {"zh": "，"}
 COLONS = {"zh": "："}
+BRACKETS = {"zh": ("（", "）")}
 
 _DASH = re.compile(r"(–|~|～| to )")
 
@@ -39,6 +40,7 @@ class Voice:
         """What is said of an edition's facts in every language."""
         self.colon = COLONS.get(language, ": ")
         self.comma = COMMAS.get(language, ", ")
+        self.brackets = BRACKETS.get(language, (" (", ")"))
         self._titles: dict[str, str] = {}
         self._words = _Words(self)
 
@@ -50,13 +52,16 @@ class Voice:
 
     def value(self, quantity: Quantity, *, unit: bool = True) -> str:
         """The number as text, with its unit; the marker for unmeasured where there is none."""
-        if quantity.value is None:
-            return self.labels.get(*absent(quantity))
-        return printed.value(quantity, self.language, unit=unit)
+        return html.unescape(self._value(quantity, unit))
+
+    def _value(self, quantity: Quantity, unit: bool = True) -> str:
+        """The same as HTML."""
+        text = self.shared.value(quantity, unit=unit)
+        return self.spoken(text) if MARK in text else text
 
     def fact(self, quantity: Quantity, *, unit: bool = True) -> Markup:
         """The number, linked to its receipt, its kind told by class and title."""
-        return self._linked(quantity, _classes(quantity), self.value(quantity, unit=unit))
+        return self._linked(quantity, self._value(quantity, unit))
 
     def bare(self, quantity: Quantity) -> Markup:
         """The number without its unit, for a table whose head tells it."""
@@ -80,14 +85,14 @@ class Voice:
         if start and printed.digits(first) != digits:
             start = self.value(first, unit=False)  # what needs more digits than the other end keeps them
         ends = [(first, start), (last, end)] if start else [(last, end)]
-        said = [self._linked(quantity, _classes(quantity), text) for quantity, text in ends]
+        said = [self._linked(quantity, safe(text)) for quantity, text in ends]
         return Markup(html.escape(dash)).join(said)
 
-    def _linked(self, quantity: Quantity, classes: str, text: str) -> Markup:
-        address = f"{self.receipts}#{quantity.name}"
+    def _linked(self, quantity: Quantity, text: str) -> Markup:
         if quantity.name not in self._titles:
             self._titles[quantity.name] = self.title(quantity)
-        return marked(f'<a class="{classes}" href="{address}" title="{self._titles[quantity.name]}">{safe(text)}</a>')
+        classes, address = _classes(quantity), f"{self.receipts}#{quantity.name}"
+        return marked(f'<a class="{classes}" href="{address}" title="{self._titles[quantity.name]}">{text}</a>')
 
     @property
     def said(self) -> set[str]:

@@ -28,7 +28,7 @@ NARROW_TYPES = ("fp8", "int8", "q8", "q4", "fp4", "int4", "nvfp4", "mxfp4")
 """Beginnings of the names of precisions below 16 bits."""
 
 
-class Verdict(Struct, frozen=True):
+class Verdict(Struct, frozen=True, gc=False):
     """A rule's finding. An accepted sample bears the ceiling it came closest to, or no rule if none applies."""
 
     status: Status
