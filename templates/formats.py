@@ -75,7 +75,7 @@ def number(value: float, language: str, *, decimals: int | None = None, signific
     0.285 * 100 is 28.499999999999996 and becomes 29. Never in scientific notation and never -0.
     Raises ValueError for NaN, infinity, an unknown language, or both kinds of precision at once.
     """
-    return _figures(value, decimals, significant).translate(_signs(language))
+    return _signed(_figures(value, decimals, significant), language)
 
 
 def quantity(
@@ -197,11 +197,18 @@ def _digits(value: Decimal) -> str:
     return f"{value if value else abs(value):,.{places}f}"
 
 
+def _signed(digits: str, language: str) -> str:
+    """The digits with the language's own signs."""
+    signs = _signs(language)
+    return digits.translate(signs) if signs else digits
+
+
 @cache
 def _signs(language: str) -> dict[int, str]:
-    """The language's own signs for the ones that Python writes: the digits' groups and the decimal point."""
+    """The signs of a language that differ from those that Python writes: the digits' groups and the decimal point."""
     locale = _locale(language)
-    return str.maketrans({",": get_group_symbol(locale), ".": get_decimal_symbol(locale)})
+    own = {",": get_group_symbol(locale), ".": get_decimal_symbol(locale)}
+    return str.maketrans({sign: other for sign, other in own.items() if sign != other})
 
 
 def _suffix(figure: str, unit: str, language: str) -> str:
@@ -236,7 +243,7 @@ def _scaled(values: tuple[float, ...], language: str, decimals: int | None, sign
     reached = (scale for scale in SCALES[language] if rounded[-1] and rounded[-1].adjusted() >= scale[0])
     exponent, word = next(reached, (0, ""))
     space = NO_BREAK_SPACE if word and language != "ko" else ""
-    return (*(_digits(value.scaleb(-exponent)).translate(_signs(language)) for value in rounded), space + word)
+    return (*(_signed(_digits(value.scaleb(-exponent)), language) for value in rounded), space + word)
 
 
 def _dash(low: float, language: str) -> str:

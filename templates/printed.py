@@ -1,4 +1,4 @@
-"""A quantity's value as pages print it: so many digits, its unit, its interval."""
+"""A quantity's value as pages print it: so many digits, and its unit."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ def exact(quantity: Quantity, language: str) -> str:
     return _printed(quantity, Digits(None, None if isinstance(quantity.origin, Constant) else 4), language)
 
 
-def interval(quantity: Quantity, language: str) -> str:
-    """Both ends of a quantity's interval, with four figures."""
-    ends = (formats.number(end, language, significant=4) for end in (quantity.low, quantity.high))
-    return " … ".join(ends) + value(quantity, language).removeprefix(value(quantity, language, unit=False))
+def unit(quantity: Quantity, language: str) -> str:
+    """What follows the figures of a value."""
+    return value(quantity, language).removeprefix(value(quantity, language, unit=False))
 
 
 def digits(quantity: Quantity) -> Digits:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -100,15 +99,15 @@ def pages_of(told: list[Told]) -> dict[str, str]:
 def _edition(told: Told, first: Told, runs: list[tuple[Run, Since | None]], said: set[str]) -> dict[str, str]:
     """An edition's article, the pages of its runs, its charts and receipts; `said` is printed elsewhere besides."""
     name, voices = told.edition.id, [Voice(language, shared=told.shared) for language in LANGUAGES]
+    figures = {chart: charts.written(made.figure) for chart, made in told.charts.items()}
     files = {}
     for voice in voices:
         files[f"{voice.language}/{name}/index.md"] = article(told, voice, searchable=told is first)
         of_runs, said_of_runs = _runs(runs, told, first, voice)
         files |= of_runs
         said = said | voice.said | said_of_runs
-        for chart_name, chart in told.charts.items():
-            figure = charts.translated(chart.figure, voice)
-            files[f"assets/charts/{name}/{chart_name}.{voice.language}.json"] = _json(figure)
+        for chart, figure in figures.items():
+            files[f"assets/charts/{name}/{chart}.{voice.language}.json"] = charts.spoken(figure, voice)
     receipts = Receipts(told.edition, told.claims, told.shared, told.needed(said)).page()
     return files | {f"{voice.language}/{name}/receipts.md": voice.spoken(receipts) for voice in voices}
 
@@ -234,9 +233,9 @@ class Page:
         return element("figure", *parts, class_=f"chart{_size(chart)}", id=f"chart-{name}", data_chart=source) + "\n"
 
     def _table(self, chart: charts.Chart) -> Markup:
-        said = [charts.translated(head, self.voice) for head in chart.head]
+        said = [charts.said(head, self.voice) for head in chart.head]
         heads = [said[0], *(self.voice.labels.get("fact", name) for name in said[1:])]
-        names = {name: element("td", charts.translated(name, self.voice)) for name, _, _ in chart.rows}
+        names = {name: element("td", charts.said(name, self.voice)) for name, _, _ in chart.rows}
         cells = self.voice.fact
         rows = [f"<tr>{names[name]}<td>{cells(x)}</td><td>{cells(y)}</td></tr>" for name, x, y in chart.rows]
         head = element("thead", element("tr", *(element("th", text) for text in heads)))
@@ -283,16 +282,3 @@ def _frames(error: BaseException) -> Iterator[tuple[str, int]]:
     while trace:
         yield trace.tb_frame.f_code.co_filename, trace.tb_lineno
         trace = trace.tb_next
-
-
-def _json(figure: Any) -> str:
-    """Compact JSON without NaN: a gap is null."""
-    return json.dumps(_gaps(figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True) + "\n"
-
-
-def _gaps(part: Any) -> Any:
-    if isinstance(part, dict):
-        return {name: _gaps(value) for name, value in part.items()}
-    if isinstance(part, list | tuple):
-        return [_gaps(value) for value in part]
-    return None if isinstance(part, float) and not math.isfinite(part) else part

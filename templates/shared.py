@@ -116,10 +116,12 @@ class Shared:
         return self.mark(key, lambda voice: safe(printed.exact(quantity, voice.language)))
 
     def interval(self, quantity: Quantity) -> str:
-        """Both ends of a quantity's interval."""
-        if formats.alike(quantity.shown_in):
-            return safe(printed.interval(quantity, LANGUAGES[0]))
-        return self.mark(("interval", quantity.name), lambda voice: safe(printed.interval(quantity, voice.language)))
+        """Both ends of a quantity's interval, with four figures."""
+        low, high = self.number(quantity.low, significant=4), self.number(quantity.high, significant=4)
+        unit = self.value(quantity).removeprefix(self.value(quantity, unit=False))
+        if MARK in unit:
+            unit = self.mark(("unit", quantity.name), lambda voice: safe(printed.unit(quantity, voice.language)))
+        return f"{low} … {high}{unit}"
 
     def label(self, quantity: Quantity) -> str:
         """The name of a fact."""

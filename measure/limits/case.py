@@ -179,8 +179,10 @@ class Case(Struct, frozen=True):
         """An entry of ENTRIES from the key, else from the configuration; None if it is not there."""
         if name not in ENTRIES:
             raise KeyError(f"{name} is not among the entries of measure/limits/entries.py")
-        told = [value for parameter, value in self.key.parameters if parameter == name]
-        return told[0] if told else self.sample.config.get(name)
+        for parameter, value in self.key.parameters:
+            if parameter == name:
+                return value
+        return self.sample.config.get(name)
 
     def number(self, name: str) -> float | None:
         """An entry that is a number."""
