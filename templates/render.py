@@ -15,9 +15,8 @@ import jinja2
 from markupsafe import Markup
 
 from measure import limits
-from measure.results import Results, ResultsError, Run
+from measure.results import Results, ResultsError
 from templates import charts, claims, config
-from templates.changes.since import Since, since
 from templates.config import ConfigError
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
@@ -25,7 +24,7 @@ from templates.html import element
 from templates.labels import LANGUAGES
 from templates.quantity import tree
 from templates.receipts import Receipts
-from templates.run_page import RunPage
+from templates.run_page import Executed, RunPage, executed
 from templates.shared import Shared
 from templates.truth import Claim, Outcome
 from templates.voice import Voice
@@ -89,14 +88,14 @@ def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str
 @_nothing_collected()
 def pages_of(told: list[Told]) -> dict[str, str]:
     """The same of editions that are told already."""
-    executed = _executed(told)
+    runs = _executed(told)
     files, said = _around(told)
     for each in told:
-        files |= _edition(each, told[0], executed[each.edition.id], said if each is told[0] else set())
+        files |= _edition(each, told[0], runs[each.edition.id], said if each is told[0] else set())
     return files
 
 
-def _edition(told: Told, first: Told, runs: list[tuple[Run, Since | None]], said: set[str]) -> dict[str, str]:
+def _edition(told: Told, first: Told, runs: list[Executed], said: set[str]) -> dict[str, str]:
     """An edition's article, the pages of its runs, its charts and receipts; `said` is printed elsewhere besides."""
     name, voices = told.edition.id, [Voice(language, shared=told.shared) for language in LANGUAGES]
     figures = {chart: charts.written(made.figure) for chart, made in told.charts.items()}
@@ -112,27 +111,25 @@ def _edition(told: Told, first: Told, runs: list[tuple[Run, Since | None]], said
     return files | {f"{voice.language}/{name}/receipts.md": voice.spoken(receipts) for voice in voices}
 
 
-def _executed(told: list[Told]) -> dict[str, list[tuple[Run, Since | None]]]:
-    """The executed runs by edition, each under the first edition that it tells, with what it changed."""
-    found: dict[str, list[tuple[Run, Since | None]]] = {}
+def _executed(told: list[Told]) -> dict[str, list[Executed]]:
+    """The executed runs by edition, each under the first edition that it tells."""
+    found: dict[str, list[Executed]] = {}
     seen: set[str] = set()
     for each in told:
         runs = [run for run in each.edition.runs if run.kind == "executed" and run.id not in seen]
-        found[each.edition.id] = [(run, since(run, each.edition, each.claims)) for run in runs]
+        found[each.edition.id] = [executed(run, each.edition, each.claims) for run in runs]
         seen |= {run.id for run in runs}
     return found
 
 
-def _runs(
-    runs: list[tuple[Run, Since | None]], told: Told, first: Told, voice: Voice
-) -> tuple[dict[str, str], set[str]]:
+def _runs(runs: list[Executed], told: Told, first: Told, voice: Voice) -> tuple[dict[str, str], set[str]]:
     """The pages of an edition's executed runs, and the names of the facts that they print."""
     there = voice.on(f"../../{told.edition.id}/receipts/")
     files = {}
-    for run, changed in runs:
-        page = RunPage(run, told.edition, told.claims, (first.edition.id, first.claims), changed, there)
+    for each in runs:
+        page = RunPage(each, told.edition, told.claims, (first.edition.id, first.claims), there)
         text = Page(told, there).render(f"run/{there.language}.md.j2", **page.names())
-        files[f"{there.language}/runs/{run.id}/index.md"] = text
+        files[f"{there.language}/runs/{each.run.id}/index.md"] = text
     return files, there.said
 
 

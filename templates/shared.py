@@ -56,16 +56,21 @@ class Shared:
 
     def word(self, section: str, name: str) -> str:
         """An entry of labels.toml."""
-        known = self._marks.get((section, name))
-        return known or self.mark((section, name), lambda voice: safe(voice.labels.get(section, name)))
+        return self._label(safe, section, name)
 
     def plain(self, section: str, name: str) -> str:
         """The same where Markdown would read its signs."""
-        return self.mark(("plain", section, name), lambda voice: plain(voice.labels.get(section, name)))
+        return self._label(plain, section, name)
 
     def text(self, section: str, name: str) -> str:
         """The same as it stands there, where it may hold markup."""
-        return self.mark(("text", section, name), lambda voice: voice.labels.get(section, name))
+        return self._label(str, section, name)
+
+    def _label(self, treat: Callable[[str], str], section: str, name: str) -> str:
+        key = treat, section, name
+        if key not in self._marks:
+            self.mark(key, lambda voice: treat(voice.labels.get(section, name)))
+        return self._marks[key]
 
     def filled(self, section: str, name: str, **words: str) -> str:
         """The same with its braces filled with shared text."""
@@ -182,10 +187,11 @@ class Shared:
         if origin.symbol in ("max", "min"):
             members = operands if values else list(dict.fromkeys(operands))
             return f"{origin.symbol}({', '.join(members)})"
-        left, right = (
-            f"({text})" if _needs_brackets(origin.symbol, operand, position) else text
-            for position, (operand, text) in enumerate(zip(origin.operands, operands, strict=True))
-        )
+        left, right = operands
+        if _needs_brackets(origin.symbol, origin.operands[0], 0):
+            left = f"({left})"
+        if _needs_brackets(origin.symbol, origin.operands[1], 1):
+            right = f"({right})"
         return f"{left}{_SYMBOLS[origin.symbol]}{right}"
 
     def _operand(self, quantity: Quantity, values: bool) -> str:

@@ -179,7 +179,7 @@ class Voice:
         name, _, precision = subject.rpartition("-")
         known = models.models().get(name)
         title = plain(f"{known.title if known else name} {precision}")
-        return title + self.comma + self.engine(engine) if engine else title
+        return marked(f"{title}{self.comma}{self.engine(engine)}") if engine else title
 
     def model_name(self, name: str) -> Markup:
         """A model without its precision."""
@@ -188,7 +188,7 @@ class Voice:
 
     def engine(self, engine: str) -> Markup:
         if self.labels.has("engine", engine):
-            return Markup(html.escape(self.labels.get("engine", engine)))
+            return marked(safe(self.labels.get("engine", engine)))
         return plain(engine)
 
     def particle(self, text: str | Markup | Quantity, pair: str) -> Markup:

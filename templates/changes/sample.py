@@ -76,7 +76,7 @@ def changes(before: Run, after: Run, verdicts: Verdicts) -> list[Change]:
 
 def _keys(before: Run, after: Run) -> list[str]:
     """All keys; a failure to plan a measurement only where no sample of it exists, whose key would tell the same."""
-    sampled = list(dict.fromkeys([*before.samples, *after.samples]))
+    sampled = dict.fromkeys([*before.samples, *after.samples])
     measured = {parse_key(text).measurement for text in sampled}
     failed = [text for text in dict.fromkeys([*before.failures, *after.failures]) if text not in sampled]
     planned = [text for text in failed if (key := parse_key(text)).quantity == "plan" and key.measurement in measured]
