@@ -16,7 +16,7 @@ from templates.changes import machine, runs
 from templates.charts import checked
 from templates.config import ConfigError
 from templates.facts.edition import Edition, editions
-from templates.render import RenderError, pages
+from templates.render import RenderError, pages_of, tell
 from templates.truth import Claim
 from templates.voice import Voice
 from templates.write import WriteError, differences, write
@@ -48,7 +48,9 @@ def render(
         return
     if out == Path():
         raise Refused("--out is empty. Name a folder for the pages.")
-    files = pages(_load(results))
+    told = tell(_load(results))
+    _warn([each.edition for each in told], results)
+    files = pages_of(told)
     if check:
         _check(files, out)
         return
@@ -67,6 +69,7 @@ def facts(
 ) -> None:
     """Print every fact and claim of an edition."""
     told = {each.id: each for each in editions(_load(results))}
+    _warn(list(told.values()), results)
     if edition not in told:
         raise Refused(f"there is no edition {edition!r}; there are {', '.join(told)}. Choose one of them.")
     described = _described(told[edition])
@@ -160,10 +163,13 @@ def _load(path: Path) -> Results:
             if not told.optional and results.run(run_id) is None:
                 what = f"{path.name} has no run {run_id!r}: what it should tell is unmeasured"
                 print(f"templates/editions.toml: [{name}]: {what}", file=sys.stderr)
-    for edition in editions(results):
+    return results
+
+
+def _warn(told: list[Edition], path: Path) -> None:
+    for edition in told:
         for run_id, text in edition.unused_samples():
             print(f"{path.name}: run {run_id!r}: {text}: nothing uses this sample", file=sys.stderr)
-    return results
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,7 +6,9 @@ never drawn as 0. A text to translate stands in a figure as `@name`, an entry of
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,6 +19,9 @@ from templates.voice import Voice
 
 COLOURS = [f"var:--chart-{n}" for n in range(1, 7)]
 IDEAL, LIMIT, GRID, TEXT = "var:--chart-ideal", "var:--chart-limit", "var:--chart-grid", "var:--chart-text"
+_TEXT = re.compile(r'(?<=[:,\[])"(@[^"\\]*)"')
+"""A text to say, as it stands in JSON."""
+
 Trace = dict[str, Any]
 M = TypeVar("M")
 
@@ -38,18 +43,27 @@ def charts(edition: Edition) -> dict[str, Chart]:
     return {name: chart for name, chart in made.items() if chart.rows}
 
 
-def translated(figure: Any, voice: Voice) -> Any:
-    """The figure with every `@name` said in the voice's language and every `subject` by its title."""
-    if isinstance(figure, dict):
-        return {name: translated(part, voice) for name, part in figure.items()}
-    if isinstance(figure, list):
-        return [translated(part, voice) for part in figure]
-    if isinstance(figure, str):
-        return _said(figure, voice)
-    return figure
+def written(figure: dict[str, Any]) -> str:
+    """The figure as compact JSON without NaN, its texts still to be said."""
+    return json.dumps(_gaps(figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True) + "\n"
 
 
-def _said(text: str, voice: Voice) -> str:
+def _gaps(part: Any) -> Any:
+    """The figure with a null for each number that is none."""
+    if isinstance(part, dict):
+        return {name: _gaps(value) for name, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_gaps(value) for value in part]
+    return None if isinstance(part, float) and not math.isfinite(part) else part
+
+
+def spoken(figure: str, voice: Voice) -> str:
+    """A written figure with every `@name` said in the voice's language."""
+    return _TEXT.sub(lambda found: json.dumps(said(found[1], voice), ensure_ascii=False), figure)
+
+
+def said(text: str, voice: Voice) -> str:
+    """An `@name` by its label, an `@model` by its title; any other text as it is."""
     if text.startswith("@model:"):
         named, _, label = text.removeprefix("@model:").partition("|")
         subject, _, engine = named.partition("@")

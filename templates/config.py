@@ -32,6 +32,10 @@ class Focus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
 
 
+PARTS = ("models", "voxcpm", "magpie", "recognition")
+"""Parts of the article that a run tells."""
+
+
 class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which runs tell which part of the article; a part that names none is asked of the run of `models`."""
 
@@ -46,6 +50,12 @@ class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def runs(self) -> set[str]:
         """Every run that it names."""
         return {self.models, self.voxcpm, self.magpie, self.recognition, *([self.focus.run] if self.focus else [])}
+
+    def seating(self, run: str, seat: str) -> Told:
+        """The same with `run` wherever the run `seat` stands."""
+        parts = {name: run for name in PARTS if getattr(self, name) == seat}
+        focus = msgspec.structs.replace(self.focus, run=run) if self.focus and self.focus.run == seat else self.focus
+        return msgspec.structs.replace(self, **parts, focus=focus)
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,8 +99,7 @@ def editions() -> dict[str, Told]:
 
 
 def _whole(told: Told) -> Told:
-    parts = ("voxcpm", "magpie", "recognition")
-    return msgspec.structs.replace(told, **{part: getattr(told, part) or told.models for part in parts})
+    return msgspec.structs.replace(told, **{part: getattr(told, part) or told.models for part in PARTS})
 
 
 @cache

@@ -13,9 +13,10 @@ import jinja2
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
+from templates.html import plain
 from templates.quantity import Quantity
 from templates.truth import Claim
-from templates.voice import Voice, plain
+from templates.voice import Voice
 
 HERE = Path(__file__).parent
 

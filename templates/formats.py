@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache, lru_cache
 
 from babel import Locale
@@ -23,6 +23,9 @@ LOCALES = {"ko": "ko", "en": "en_GB", "zh": "zh"}
 
 TRUSTED_DIGITS = 14
 """Significant digits of a float that are taken as meant; what follows is noise of binary arithmetic."""
+
+_MEANT = Context(prec=TRUSTED_DIGITS, rounding=ROUND_HALF_UP)
+_EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
 
 SYMBOLS = {
     "B": "바이트", "KB": "킬로바이트", "MB": "메가바이트", "GB": "기가바이트", "TB": "테라바이트",
@@ -72,7 +75,7 @@ def number(value: float, language: str, *, decimals: int | None = None, signific
     0.285 * 100 is 28.499999999999996 and becomes 29. Never in scientific notation and never -0.
     Raises ValueError for NaN, infinity, an unknown language, or both kinds of precision at once.
     """
-    return _figures(value, decimals, significant).translate(_signs(language))
+    return _signed(_figures(value, decimals, significant), language)
 
 
 def quantity(
@@ -89,6 +92,11 @@ def quantity(
         return "".join(_scaled((value,), language, decimals, significant))
     figure = number(value, language, decimals=decimals, significant=significant)
     return figure + _suffix(figure, unit, language)
+
+
+def alike(unit: str) -> bool:
+    """Whether a number with this unit is written alike in every language: figures and symbols are, words are not."""
+    return unit != SCALED and ALIASES.get(unit, unit) not in WORDS
 
 
 def span(
@@ -126,6 +134,11 @@ def date(iso: str, language: str) -> str:
         day = datetime.datetime.fromisoformat(iso).date()
     except ValueError as error:
         raise ValueError(f"{iso!r} is not a date: write it as 2026-10-06") from error
+    return _day(day, language)
+
+
+@lru_cache(maxsize=1024)
+def _day(day: datetime.date, language: str) -> str:
     text = format_date(day, "long", locale=_locale(language))
     if language != "zh":
         return text
@@ -145,8 +158,7 @@ def _decimal(value: float) -> Decimal:
         return Decimal(value)
     if not math.isfinite(value):
         raise ValueError(f"{value!r} cannot be printed as a number: print the reason why it is missing")
-    meant = Context(prec=TRUSTED_DIGITS, rounding=ROUND_HALF_UP).create_decimal(repr(float(value)))
-    return meant.normalize()
+    return _MEANT.create_decimal(repr(float(value))).normalize()
 
 
 def _rounded(value: Decimal, decimals: int | None, significant: int | None) -> Decimal:
@@ -171,8 +183,7 @@ def _to_figures(value: Decimal, significant: int) -> Decimal:
 
 
 def _to_place(value: Decimal, exponent: int) -> Decimal:
-    with localcontext(prec=400, rounding=ROUND_HALF_UP):
-        return value.quantize(Decimal(1).scaleb(exponent))
+    return value.quantize(Decimal(1).scaleb(exponent), context=_EXACT)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -183,15 +194,21 @@ def _figures(value: float, decimals: int | None, significant: int | None) -> str
 
 def _digits(value: Decimal) -> str:
     places = max(0, -int(value.as_tuple().exponent))
-    with localcontext(prec=400):
-        return f"{value if value else abs(value):,.{places}f}"
+    return f"{value if value else abs(value):,.{places}f}"
+
+
+def _signed(digits: str, language: str) -> str:
+    """The digits with the language's own signs."""
+    signs = _signs(language)
+    return digits.translate(signs) if signs else digits
 
 
 @cache
 def _signs(language: str) -> dict[int, str]:
-    """The language's own signs for the ones that Python writes: the digits' groups and the decimal point."""
+    """The signs of a language that differ from those that Python writes: the digits' groups and the decimal point."""
     locale = _locale(language)
-    return str.maketrans({",": get_group_symbol(locale), ".": get_decimal_symbol(locale)})
+    own = {",": get_group_symbol(locale), ".": get_decimal_symbol(locale)}
+    return str.maketrans({sign: other for sign, other in own.items() if sign != other})
 
 
 def _suffix(figure: str, unit: str, language: str) -> str:
@@ -226,7 +243,7 @@ def _scaled(values: tuple[float, ...], language: str, decimals: int | None, sign
     reached = (scale for scale in SCALES[language] if rounded[-1] and rounded[-1].adjusted() >= scale[0])
     exponent, word = next(reached, (0, ""))
     space = NO_BREAK_SPACE if word and language != "ko" else ""
-    return (*(_digits(value.scaleb(-exponent)).translate(_signs(language)) for value in rounded), space + word)
+    return (*(_signed(_digits(value.scaleb(-exponent)), language) for value in rounded), space + word)
 
 
 def _dash(low: float, language: str) -> str:

@@ -7,11 +7,20 @@ one `Markup` an element.
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import lru_cache
 from html import escape
 
 from markupsafe import Markup
 
 _MARKUP = re.compile(r"[&<>\"']")
+_MARKDOWN = re.compile(r"[\\`*_\[\]<>&\"'|{}#!~^$@]")
+_START = re.compile(r"^[-+=:]|^\d+(?=[.)])")
+_SPACES = re.compile(r"\s+")
+_JOINERS = "\u200c\u200d"
+"""Not printed, but without them Persian, the scripts of India and many emoji fall apart."""
+_LEFTWARDS = ("R", "AL", "AN")
+_ISOLATE = "\u2068\u2069"
 
 
 def element(tag: str, *children: str | Markup, **attributes: str) -> Markup:
@@ -37,3 +46,17 @@ def _together(children: tuple[str | Markup, ...]) -> str:
 def marked(text: str) -> Markup:
     """Text that is HTML already, as markup: without the questions that `Markup` asks of what it is given."""
     return str.__new__(Markup, text)
+
+
+@lru_cache(maxsize=4096)
+def plain(text: str) -> Markup:
+    """Text from data, safe in Markdown and HTML alike: what could be markup becomes a character reference.
+
+    Text that is written from right to left is isolated, so that what stands around it keeps its order.
+    """
+    seen = text if text.isprintable() else "".join([c if c.isprintable() or c in _JOINERS else " " for c in text])
+    line = _SPACES.sub(" ", seen)
+    escaped = _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", line)
+    safe = _START.sub(lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", escaped)
+    leftwards = not line.isascii() and any(unicodedata.bidirectional(c) in _LEFTWARDS for c in line)
+    return Markup(f"{_ISOLATE[0]}{safe}{_ISOLATE[1]}" if leftwards else safe)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from templates import units
 from templates.units import Unit
@@ -29,24 +31,21 @@ class Kind(StrEnum):
     UNMEASURED = "unmeasured"
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(Struct, frozen=True, gc=False):
     """The origin of a quantity that stands in results.json."""
 
     run: str
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True, gc=False):
     """The origin of a quantity that stands in a data file of the project: a definition, a dimension of a model."""
 
     label: str
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True, gc=False):
     """The origin of a quantity that was calculated. `symbol` is one of + - * / max min."""
 
     symbol: str
@@ -56,24 +55,21 @@ class Operation:
 Origin: TypeAlias = Sampled | Constant | Operation
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(Struct, frozen=True, gc=False):
     """Why there is no value: a reason code of labels.toml, and the sample or member that is missing."""
 
     reason: str
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Digits:
+class Digits(Struct, frozen=True, gc=False):
     """How many digits to show: decimal places, or significant figures."""
 
     decimals: int | None = None
     significant: int | None = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Quantity:
+class Quantity(Struct, frozen=True, eq=False, gc=False):
     """A value in `unit` between `low` and `high`; `value` is None where it is unmeasured."""
 
     value: float | None
@@ -102,20 +98,8 @@ class Quantity:
         target = units.unit(spelled)
         scale = units.factor(self.unit, target)
         value = None if self.value is None else self.value * scale
-        # Written out, here and below: a page is made of thousands of these, and `replace` takes four times as long.
-        return Quantity(
-            value,
-            target,
-            self.kind,
-            self.origin,
-            self.low * scale,
-            self.high * scale,
-            self.absences,
-            self.doubts,
-            self.name,
-            spelled,
-            self.digits,
-        )
+        low, high = self.low * scale, self.high * scale
+        return replace(self, value=value, unit=target, low=low, high=high, shown_in=spelled)
 
     def estimated(self) -> Quantity:
         """The same quantity, resting on a supposition that was not measured."""
@@ -127,20 +111,7 @@ class Quantity:
 
     def named(self, name: str, spelled: str, digits: Digits) -> Quantity:
         """The quantity as a fact."""
-        told = self.to(spelled)
-        return Quantity(
-            told.value,
-            told.unit,
-            told.kind,
-            told.origin,
-            told.low,
-            told.high,
-            told.absences,
-            told.doubts,
-            name,
-            told.shown_in,
-            digits,
-        )
+        return replace(self.to(spelled), name=name, digits=digits)
 
     def __add__(self, other: Quantity) -> Quantity:
         return _linear("+", self, other, lambda a, b: a + b)

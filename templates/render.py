@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import json
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,9 +15,8 @@ import jinja2
 from markupsafe import Markup
 
 from measure import limits
-from measure.results import Results, ResultsError, Run
+from measure.results import Results, ResultsError
 from templates import charts, claims, config
-from templates.changes.since import Since, since
 from templates.config import ConfigError
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
@@ -26,7 +25,8 @@ from templates.html import element
 from templates.labels import LANGUAGES
 from templates.quantity import tree
 from templates.receipts import Receipts
-from templates.run_page import RunPage
+from templates.run_page import Executed, RunPage, executed
+from templates.shared import Shared
 from templates.truth import Claim, Outcome
 from templates.voice import Voice
 
@@ -37,47 +37,6 @@ SECTIONS = sorted(path.name for path in (HERE / "article").iterdir() if path.is_
 
 class RenderError(Exception):
     """A template that cannot be rendered; the message names file, line and cure."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """An edition with its claims and charts, made once for all languages."""
-
-    edition: Edition
-    claims: dict[str, Claim]
-    charts: dict[str, charts.Chart]
-
-    def needed(self, said: set[str]) -> set[str]:
-        """Names of the facts that were printed, those that claims compare, and all that either is made from."""
-        comparisons = [made for claim in self.claims.values() for made in claim.truth.comparisons]
-        tested = [side for made in comparisons for side in (made.left, made.right)]
-        printed = [fact for name, fact in self.edition.facts.items() if name in said]
-        return {quantity.name for quantity in tree([*tested, *printed]) if quantity.name}
-
-
-def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told]:
-    """All editions. `force` sets the outcome of claims by name, for tests that read every sentence."""
-    told = []
-    for edition in editions(results):
-        judged = claims.judge(edition)
-        for name, outcome in (force or {}).items():
-            judged[name] = replace(judged[name], forced=outcome)
-        told.append(Told(edition, judged, charts.charts(edition)))
-    return told
-
-
-def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str, str]:
-    """Every rendered file by its path below docs/. Raises RenderError for a template that is wrong."""
-    with _nothing_collected():
-        told = tell(results, force)
-        executed = _executed(told)
-        files: dict[str, str] = {}
-        for language in LANGUAGES:
-            around, said = _around(told, language)
-            files |= {f"{language}/{name}.md": text for name, text in around.items()}
-            for each in told:
-                files |= _edition(each, told[0], executed[each.edition.id], language, said[each.edition.id])
-        return files
 
 
 @contextmanager
@@ -92,46 +51,86 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _edition(
-    told: Told, first: Told, runs: list[tuple[Run, Since | None]], language: str, said: set[str]
-) -> dict[str, str]:
-    """An edition's article, the pages of its runs, its receipts and charts; `said` is printed elsewhere besides."""
-    name = told.edition.id
-    voice = Voice(language)
-    text = article(told, voice, searchable=told is first)
-    of_runs, said_of_runs = _runs(runs, told, first, voice)
-    needed = told.needed(voice.said | said | said_of_runs)
-    files = of_runs | {
-        f"{language}/{name}/index.md": text,
-        f"{language}/{name}/receipts.md": Receipts(told.edition, told.claims, voice, needed).page(),
-    }
-    for chart_name, chart in told.charts.items():
-        figure = charts.translated(chart.figure, voice)
-        files[f"assets/charts/{name}/{chart_name}.{language}.json"] = _json(figure)
+@dataclass(frozen=True)
+class Told:
+    """An edition with its claims and charts, made once for all languages."""
+
+    edition: Edition
+    claims: dict[str, Claim]
+    charts: dict[str, charts.Chart]
+    shared: Shared = field(default_factory=Shared)
+
+    def needed(self, said: set[str]) -> set[str]:
+        """Names of the facts that were printed, those that claims compare, and all that either is made from."""
+        comparisons = [made for claim in self.claims.values() for made in claim.truth.comparisons]
+        tested = [side for made in comparisons for side in (made.left, made.right)]
+        printed = [fact for group in self.edition.all_groups() for fact in group.among(said)]
+        return {quantity.name for quantity in tree([*tested, *printed]) if quantity.name}
+
+
+@_nothing_collected()
+def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told]:
+    """All editions. `force` sets the outcome of claims by name, for tests that read every sentence."""
+    told = []
+    for edition in editions(results):
+        judged = claims.judge(edition)
+        for name, outcome in (force or {}).items():
+            judged[name] = replace(judged[name], forced=outcome)
+        told.append(Told(edition, judged, charts.charts(edition)))
+    return told
+
+
+@_nothing_collected()
+def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str, str]:
+    """Every rendered file by its path below docs/. Raises RenderError for a template that is wrong."""
+    return pages_of(tell(results, force))
+
+
+@_nothing_collected()
+def pages_of(told: list[Told]) -> dict[str, str]:
+    """The same of editions that are told already."""
+    runs = _executed(told)
+    files, said = _around(told)
+    for each in told:
+        files |= _edition(each, told[0], runs[each.edition.id], said[each.edition.id])
     return files
 
 
-def _executed(told: list[Told]) -> dict[str, list[tuple[Run, Since | None]]]:
-    """The executed runs by edition, each under the first edition that it tells, with what it changed."""
-    found: dict[str, list[tuple[Run, Since | None]]] = {}
+def _edition(told: Told, first: Told, runs: list[Executed], said: set[str]) -> dict[str, str]:
+    """An edition's article, the pages of its runs, its charts and receipts; `said` is printed elsewhere besides."""
+    name, voices = told.edition.id, [Voice(language, shared=told.shared) for language in LANGUAGES]
+    figures = {chart: charts.written(made.figure) for chart, made in told.charts.items()}
+    files = {}
+    for voice in voices:
+        files[f"{voice.language}/{name}/index.md"] = article(told, voice, searchable=told is first)
+        of_runs, said_of_runs = _runs(runs, told, first, voice)
+        files |= of_runs
+        said = said | voice.said | said_of_runs
+        for chart, figure in figures.items():
+            files[f"assets/charts/{name}/{chart}.{voice.language}.json"] = charts.spoken(figure, voice)
+    receipts = Receipts(told.edition, told.claims, told.shared, told.needed(said)).page()
+    return files | {f"{voice.language}/{name}/receipts.md": voice.spoken(receipts) for voice in voices}
+
+
+def _executed(told: list[Told]) -> dict[str, list[Executed]]:
+    """The executed runs by edition, each under the first edition that it tells."""
+    found: dict[str, list[Executed]] = {}
     seen: set[str] = set()
     for each in told:
         runs = [run for run in each.edition.runs if run.kind == "executed" and run.id not in seen]
-        found[each.edition.id] = [(run, since(run, each.edition, each.claims)) for run in runs]
+        found[each.edition.id] = [executed(run, each.edition, each.claims) for run in runs]
         seen |= {run.id for run in runs}
     return found
 
 
-def _runs(
-    runs: list[tuple[Run, Since | None]], told: Told, first: Told, voice: Voice
-) -> tuple[dict[str, str], set[str]]:
+def _runs(runs: list[Executed], told: Told, first: Told, voice: Voice) -> tuple[dict[str, str], set[str]]:
     """The pages of an edition's executed runs, and the names of the facts that they print."""
     there = voice.on(f"../../{told.edition.id}/receipts/")
     files = {}
-    for run, changed in runs:
-        page = RunPage(run, told.edition, told.claims, (first.edition.id, first.claims), changed, there)
+    for each in runs:
+        page = RunPage(each, told.edition, told.claims, (first.edition.id, first.claims), there)
         text = Page(told, there).render(f"run/{there.language}.md.j2", **page.names())
-        files[f"{there.language}/runs/{run.id}/index.md"] = text
+        files[f"{there.language}/runs/{each.run.id}/index.md"] = text
     return files, there.said
 
 
@@ -152,36 +151,36 @@ class Compared(NamedTuple):
     at: Voice
 
 
-def _compared(told: list[Told], voices: dict[str, Voice]) -> list[Compared]:
+def _compared(told: Told, voice: Voice) -> list[Compared]:
     found = []
-    for each in told:
-        voice = voices[each.edition.id]
-        for model in each.edition.models:
-            if model.peer.ratios and model.samples.run:
-                on = voice.model(model.subject, model.engine), voice.machine(model.samples.run)
-                found.append(Compared(Markup(voice.comma).join(on), model, voice))
+    for model in told.edition.models:
+        if model.peer.ratios and model.samples.run:
+            on = voice.model(model.subject, model.engine), voice.machine(model.samples.run)
+            found.append(Compared(Markup(voice.comma).join(on), model, voice))
     return found
 
 
-def _around(told: list[Told], language: str) -> tuple[dict[str, str], dict[str, set[str]]]:
+def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
     """The pages around the article: what this is and where each edition is, the method, one's own machine.
 
     And the names of the facts that they print, by the edition whose receipts they link: the first one's but for models
     that are compared.
     """
-    published = [each.edition for each in told if each.edition.id != "here"]
-    voices = {each.edition.id: Voice(language, f"../{each.edition.id}/receipts/") for each in told}
-    compared = _compared([each for each in told if each.edition.id != "here"], voices)
+    public = [each for each in told if each.edition.id != "here"]
     # Pages beside the start page are served from a folder of their own.
     places = {"index": ("start", ""), "method": ("method", "../"), "own": ("own", "../")}
-    pages = {}
-    first = told[0].edition.id
-    said: set[str] = set()
-    for name, (folder, up) in places.items():
-        page = Page(told[0], Voice(language, receipts=f"{up}{first}/receipts/"))
-        pages[name] = page.render(f"{folder}/{language}.md.j2", editions=published, compared=compared)
-        said |= page.voice.said
-    return pages, {name: voice.said | (said if name == first else set()) for name, voice in voices.items()}
+    pages, said = {}, {each.edition.id: set[str]() for each in told}
+    for language, (name, (folder, up)) in product(LANGUAGES, places.items()):
+        voices = {e.edition.id: Voice(language, f"{up}{e.edition.id}/receipts/", e.shared) for e in told}
+        page = Page(told[0], voices[told[0].edition.id])
+        pages[f"{language}/{name}.md"] = page.render(
+            f"{folder}/{language}.md.j2",
+            editions=[each.edition for each in public],
+            compared=[one for each in public for one in _compared(each, voices[each.edition.id])],
+        )
+        for edition, voice in voices.items():
+            said[edition] |= voice.said
+    return pages, said
 
 
 class Page:
@@ -255,19 +254,13 @@ class Page:
         return element("figure", *parts, class_=f"chart{_size(chart)}", id=f"chart-{name}", data_chart=source) + "\n"
 
     def _table(self, chart: charts.Chart) -> Markup:
-        said = [charts.translated(head, self.voice) for head in chart.head]
+        said = [charts.said(head, self.voice) for head in chart.head]
         heads = [said[0], *(self.voice.labels.get("fact", name) for name in said[1:])]
-        rows = [
-            element(
-                "tr",
-                element("td", charts.translated(name, self.voice)),
-                element("td", self.voice.fact(x)),
-                element("td", self.voice.fact(y)),
-            )
-            for name, x, y in chart.rows
-        ]
+        names = {name: element("td", charts.said(name, self.voice)) for name, _, _ in chart.rows}
+        cells = self.voice.fact
+        rows = [f"<tr>{names[name]}<td>{cells(x)}</td><td>{cells(y)}</td></tr>" for name, x, y in chart.rows]
         head = element("thead", element("tr", *(element("th", text) for text in heads)))
-        table = element("table", head, element("tbody", *rows))
+        table = element("table", head, element("tbody", Markup("".join(rows))))
         return element("details", element("summary", self.voice.labels.get("chart", "data")), table)
 
 
@@ -310,16 +303,3 @@ def _frames(error: BaseException) -> Iterator[tuple[str, int]]:
     while trace:
         yield trace.tb_frame.f_code.co_filename, trace.tb_lineno
         trace = trace.tb_next
-
-
-def _json(figure: Any) -> str:
-    """Compact JSON without NaN: a gap is null."""
-    return json.dumps(_gaps(figure), ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True) + "\n"
-
-
-def _gaps(part: Any) -> Any:
-    if isinstance(part, dict):
-        return {name: _gaps(value) for name, value in part.items()}
-    if isinstance(part, list | tuple):
-        return [_gaps(value) for value in part]
-    return None if isinstance(part, float) and not math.isfinite(part) else part

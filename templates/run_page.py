@@ -13,12 +13,12 @@ from templates.changes import machine
 from templates.changes.claim import Turn
 from templates.changes.machine import Differences
 from templates.changes.sample import Change, Kind, Setting, Side
-from templates.changes.since import Since
+from templates.changes.since import Since, since
 from templates.facts.edition import Edition
-from templates.html import element, joined
+from templates.html import element, joined, plain
 from templates.quantity import Constant, Quantity, Sampled, tree
 from templates.truth import Claim, Outcome
-from templates.voice import Voice, plain
+from templates.voice import Voice
 
 FIGURES = 4
 """Significant figures of a value in a table of changes."""
@@ -35,23 +35,38 @@ class Row(NamedTuple):
     here: Markup
 
 
+class Executed(NamedTuple):
+    """An executed run with what its page tells in every language."""
+
+    run: Run
+    since: Since | None
+    """What it changed, where there is a run before it."""
+    resting: list[str]
+    """Names of the claims that rest on it."""
+
+
+def executed(run: Run, edition: Edition, claims: dict[str, Claim]) -> Executed:
+    """A run of an edition with these claims."""
+    resting = [name for name, claim in claims.items() if rests_on(claim, run)]
+    return Executed(run, since(run, edition, claims), resting)
+
+
 class RunPage:
     """The names that the template of a run's page uses."""
 
     def __init__(
         self,
-        run: Run,
+        told: Executed,
         edition: Edition,
         here: dict[str, Claim],
         there: tuple[str, dict[str, Claim]],
-        since: Since | None,
         voice: Voice,
     ) -> None:
-        self.run, self.edition, self.since, self.voice = run, edition, since, voice
+        self.run, self.since, self.resting = told
+        self.edition, self.voice = edition, voice
         self.first, self.there = there
         """The edition that claims are held against, and its claims."""
         self.here = here
-        self.resting = [name for name in here if rests_on(here[name], run)]
 
     def names(self) -> dict[str, Any]:
         """All of them."""

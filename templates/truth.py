@@ -7,9 +7,12 @@ straddles the threshold. Truths combine by Kleene's three-valued logic.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from templates import units
 from templates.quantity import Absence, Quantity
@@ -21,8 +24,7 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True, gc=False):
     """One test that was made: `left` against `right`, and how it came out."""
 
     left: Quantity
@@ -31,8 +33,7 @@ class Comparison:
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Struct, frozen=True, gc=False):
     """An outcome with the comparisons behind it and, where undecided, the reasons."""
 
     outcome: Outcome

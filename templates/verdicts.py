@@ -4,43 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from markupsafe import Markup
-
 from measure.limits import Verdict
-from templates import formats
-from templates.html import element, joined
-from templates.voice import Voice, plain
-
-BRACKETS = {"zh": ("（", "）")}
+from templates.html import plain
+from templates.shared import Shared
 
 
-def rows(verdict: Verdict, voice: Voice) -> Iterator[tuple[str, Markup]]:
-    """Names and texts for a receipt: verdict, limit and advice of every fault, else verdict and nearest limit."""
+def rows(verdict: Verdict, shared: Shared) -> Iterator[tuple[str, str]]:
+    """Names and texts for a receipt: verdict, limit and advice of every fault, else verdict and nearest limit.
+
+    The names are entries of labels.toml [receipt]; the texts are HTML.
+    """
     for finding in verdict.faults or (verdict,):
-        yield voice.labels.get("receipt", "verdict"), _status(finding, voice)
+        yield "verdict", _status(finding, shared)
         if finding.value is not None and finding.limit is not None and finding.factor is not None:
-            yield voice.labels.get("receipt", "limit"), _limit(finding, voice)
+            yield "limit", _limit(finding, shared)
         if finding.status != "accepted":
-            yield voice.labels.get("receipt", "advice"), Markup(voice.labels.get("advice", finding.rule))
+            yield "advice", shared.text("advice", finding.rule)
 
 
-def _status(verdict: Verdict, voice: Voice) -> Markup:
-    status = voice.labels.get("verdict", verdict.status)
+def _status(verdict: Verdict, shared: Shared) -> str:
+    status = shared.word("verdict", verdict.status)
     if verdict.status == "accepted":
-        return joined(status)
-    return joined(status, voice.colon, voice.labels.get("rule", verdict.rule))
+        return status
+    return f"{status}{shared.colon}{shared.word('rule', verdict.rule)}"
 
 
-def _limit(verdict: Verdict, voice: Voice) -> Markup:
+def _limit(verdict: Verdict, shared: Shared) -> str:
     """What the sample implies against the limit, by which factor, and the keys that both rest on."""
     value, limit = (
-        formats.quantity(number or 0.0, verdict.unit, voice.language, significant=4)
-        for number in (verdict.value, verdict.limit)
+        shared.number(number or 0.0, verdict.unit, significant=4) for number in (verdict.value, verdict.limit)
     )
-    factor = formats.quantity(verdict.factor or 0.0, "times", voice.language, significant=3)
-    text = voice.labels.filled("receipt", "against", value=value, limit=limit, factor=factor)
-    told = [element("code", plain(text)) for text in verdict.basis]
+    factor = shared.number(verdict.factor or 0.0, "times", significant=3)
+    text = shared.filled("receipt", "against", value=value, limit=limit, factor=factor)
+    told = [f"<code>{plain(key)}</code>" for key in verdict.basis]
     if verdict.from_datasheet:
-        told.append(Markup(voice.labels.get("receipt", "datasheet")))
-    opening, closing = BRACKETS.get(voice.language, (" (", ")"))
-    return joined(text, opening, Markup(voice.comma).join(told), closing) if told else joined(text)
+        told.append(shared.text("receipt", "datasheet"))
+    if not told:
+        return text
+    opening, closing = shared.brackets
+    return f"{text}{opening}{shared.comma.join(told)}{closing}"

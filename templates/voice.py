@@ -5,115 +5,63 @@ from __future__ import annotations
 import html
 import math
 import re
-import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup
 
 from measure import models
 from measure.results import Run
-from templates import formats, particles
-from templates.html import element, marked, safe
+from templates import formats, particles, printed
+from templates.html import element, marked, plain, safe
 from templates.labels import Labels
-from templates.quantity import Absence, Constant, Digits, Kind, Operation, Origin, Quantity, Sampled
+from templates.quantity import Absence, Operation, Origin, Quantity, Sampled
+from templates.shared import MARK, Shared, cited, entry, undecided
 from templates.truth import Claim
 
 RECEIPTS = "receipts/"
 """Where an article page finds its receipts."""
 
-PUBLISHED_DIGITS = 6
-"""A reported value with at most this many significant digits is printed as it was published."""
-
-LONG_MS = 999.5
-"""From here on milliseconds are said as seconds."""
-
-SHORT = 0.0995
-"""Below it, what is told to some significant digits is said in the next smaller unit of time."""
-
-_SMALLER = {"s": "ms", "ms": "µs"}
-
 COMMAS = {"zh": "，"}
 COLONS = {"zh": "："}
+BRACKETS = {"zh": ("（", "）")}
 
-_MARKDOWN = re.compile(r"[\\`*_\[\]<>&\"'|{}#!~^$@]")
-_JOINERS = "\u200c\u200d"
-"""Not printed, but without them Persian, the scripts of India and many emoji fall apart."""
-_LEFTWARDS = ("R", "AL", "AN")
-_ISOLATE = "\u2068\u2069"
 _DASH = re.compile(r"(–|~|～| to )")
-_SYMBOLS = {"*": " × ", "/": " ÷ ", "-": " − ", "+": " + "}
-_RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
-
-
-@lru_cache(maxsize=4096)
-def plain(text: str) -> Markup:
-    """Text from data, safe in Markdown and HTML alike: what could be markup becomes a character reference.
-
-    Text that is written from right to left is isolated, so that what stands around it keeps its order.
-    """
-    line = re.sub(r"\s+", " ", "".join(c if c.isprintable() or c in _JOINERS else " " for c in text))
-    escaped = _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", line)
-    safe = re.sub(r"^[-+=:]|^\d+(?=[.)])", lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", escaped)
-    leftwards = not line.isascii() and any(unicodedata.bidirectional(c) in _LEFTWARDS for c in line)
-    return Markup(f"{_ISOLATE[0]}{safe}{_ISOLATE[1]}" if leftwards else safe)
 
 
 class Voice:
     """One language, and where the receipts are from the page that speaks."""
 
-    def __init__(self, language: str, receipts: str = RECEIPTS) -> None:
+    def __init__(self, language: str, receipts: str = RECEIPTS, shared: Shared | None = None) -> None:
         self.language = language
         self.labels = Labels(language)
         self.receipts = receipts
-        self._titles: dict[str, str] = {}
-        self.groups: dict[str, str] = {}
-        """Headings of groups by path, where a page has them."""
+        self.shared = shared or Shared()
+        """What is said of an edition's facts in every language."""
         self.colon = COLONS.get(language, ": ")
         self.comma = COMMAS.get(language, ", ")
-        self._values: dict[tuple[int, bool], str] = {}
-        self._references: dict[tuple[int, bool], Markup] = {}
-        self._formulas: dict[int, Markup] = {}
-        self._qualifieds: dict[int, Markup] = {}
+        self.brackets = BRACKETS.get(language, (" (", ")"))
+        self._titles: dict[str, str] = {}
+        self._words = _Words(self)
 
     def on(self, receipts: str) -> Voice:
-        """The same language on a page elsewhere; what does not depend on the place is made once for both."""
-        other = Voice(self.language, receipts)
-        other._values, other._references, other._formulas = self._values, self._references, self._formulas
-        return other
+        """The same language on a page elsewhere."""
+        return Voice(self.language, receipts, self.shared)
 
     # Facts
 
     def value(self, quantity: Quantity, *, unit: bool = True) -> str:
         """The number as text, with its unit; the marker for unmeasured where there is none."""
-        if quantity.value is None:
-            never = any(absence.reason == "never_crosses" for absence in quantity.absences)
-            return self.labels.get("outcome", "never") if never else self.labels.get("kind", Kind.UNMEASURED)
-        if not quantity.name:
-            return self._value(quantity, unit)
-        # A fact lives as long as its edition and is printed many times: in the text, in tables, in formulas.
-        known = (id(quantity), unit)
-        if known not in self._values:
-            self._values[known] = self._value(quantity, unit)
-        return self._values[known]
+        return html.unescape(self._value(quantity, unit))
 
-    def _value(self, quantity: Quantity, unit: bool) -> str:
-        return self._printed(*_said(quantity), unit) if unit else self._printed(quantity, shown_digits(quantity), unit)
-
-    def _printed(self, quantity: Quantity, digits: Digits, unit: bool = True) -> str:
-        spelled = {"tok/s/req": "tok/s"}.get(quantity.shown_in, quantity.shown_in) if unit else "1"
-        return formats.quantity(
-            quantity.value or 0.0,
-            spelled,
-            self.language,
-            decimals=digits.decimals,
-            significant=digits.significant,
-        )
+    def _value(self, quantity: Quantity, unit: bool = True) -> str:
+        """The same as HTML."""
+        text = self.shared.value(quantity, unit=unit)
+        return self.spoken(text) if MARK in text else text
 
     def fact(self, quantity: Quantity, *, unit: bool = True) -> Markup:
         """The number, linked to its receipt, its kind told by class and title."""
-        return self._linked(quantity, _classes(quantity), self.value(quantity, unit=unit))
+        return self._linked(quantity, self._value(quantity, unit))
 
     def bare(self, quantity: Quantity) -> Markup:
         """The number without its unit, for a table whose head tells it."""
@@ -124,8 +72,8 @@ class Voice:
         if low.value is None or high.value is None or self.value(low) == self.value(high):
             return self.fact(high)
         first, last = (low, high) if low.value <= high.value else (high, low)
-        digits = shown_digits(last)
-        printed = formats.span(
+        digits = printed.digits(last)
+        both = formats.span(
             first.value or 0.0,
             last.value or 0.0,
             last.shown_in,
@@ -133,129 +81,45 @@ class Voice:
             decimals=digits.decimals,
             significant=digits.significant,
         )
-        start, dash, end = _DASH.split(printed, maxsplit=1) if _DASH.search(printed) else ("", "", printed)
-        if start and shown_digits(first) != digits:
+        start, dash, end = _DASH.split(both, maxsplit=1) if _DASH.search(both) else ("", "", both)
+        if start and printed.digits(first) != digits:
             start = self.value(first, unit=False)  # what needs more digits than the other end keeps them
         ends = [(first, start), (last, end)] if start else [(last, end)]
-        said = [self._linked(quantity, _classes(quantity), text) for quantity, text in ends]
+        said = [self._linked(quantity, safe(text)) for quantity, text in ends]
         return Markup(html.escape(dash)).join(said)
 
-    def _linked(self, quantity: Quantity, classes: str, text: str) -> Markup:
-        address = f"{self.receipts}#{quantity.name}"
+    def _linked(self, quantity: Quantity, text: str) -> Markup:
         if quantity.name not in self._titles:
             self._titles[quantity.name] = self.title(quantity)
-        return marked(
-            f'<a class="{classes}" href="{address}" title="{safe(self._titles[quantity.name])}">{safe(text)}</a>'
-        )
+        classes, address = _classes(quantity), f"{self.receipts}#{quantity.name}"
+        return marked(f'<a class="{classes}" href="{address}" title="{self._titles[quantity.name]}">{text}</a>')
 
     @property
     def said(self) -> set[str]:
         """Names of the facts that were printed."""
         return set(self._titles)
 
+    def spoken(self, text: str) -> str:
+        """Shared text with this voice's words in place of its marks."""
+        parts = text.split(MARK)
+        parts[1::2] = [self._words[number] for number in parts[1::2]]
+        return "".join(parts)
+
     def title(self, quantity: Quantity) -> str:
-        """One line on where the number comes from."""
-        kind = self.labels.get("kind", quantity.kind.value)
-        if quantity.value is None:
-            return f"{kind}{self.colon}{self.absent(quantity.absences)}"
-        if quantity.doubts:
-            kind = f"{kind}{self.comma}{self.labels.get('verdict', 'suspect')}"
-        if isinstance(quantity.origin, Operation):
-            return f"{kind}{self.colon}{Markup(self.formula(quantity, values=True)).striptags()}"
-        return "; ".join([kind, *(self.labels.get("rule", rule) for rule in quantity.doubts)])
+        """One line on where the number comes from, as HTML; its spaces may break."""
+        return " ".join(self.spoken(self.shared.title(quantity)).split())
 
     def absent(self, absences: tuple[Absence, ...]) -> str:
         """Why something is missing, in words."""
-        reasons = dict.fromkeys(self.labels.get("reason", absence.reason) for absence in absences[:1])
-        return "; ".join(reasons)
-
-    # Formulas
+        return self.labels.get("reason", absences[0].reason) if absences else ""
 
     def formula(self, quantity: Quantity, *, values: bool) -> Markup:
         """The formula that made a quantity, with names or with values; each operand that is a fact is linked."""
-        origin = quantity.origin
-        if not isinstance(origin, Operation):
-            return self._operand(quantity, values)
-        if not (values and quantity.name):
-            return self._operation(origin, values)
-        # With values, a fact's formula stands in its receipt and in the title of each of its numbers.
-        if id(quantity) not in self._formulas:
-            self._formulas[id(quantity)] = self._operation(origin, values)
-        return self._formulas[id(quantity)]
-
-    def _operation(self, origin: Operation, values: bool) -> Markup:
-        operands = [self._operand(operand, values) for operand in origin.operands]
-        if not values and operands_alike(origin):
-            operands = [self._qualified(operand) for operand in origin.operands]
-        if origin.symbol in ("max", "min"):
-            members = operands if values else list(dict.fromkeys(operands))
-            return marked(f"{origin.symbol}({', '.join(members)})")
-        left, right = (
-            f"({text})" if self._needs_brackets(origin.symbol, operand, position) else text
-            for position, (operand, text) in enumerate(zip(origin.operands, operands, strict=True))
-        )
-        return marked(f"{left}{_SYMBOLS[origin.symbol]}{right}")
-
-    @staticmethod
-    def _needs_brackets(symbol: str, operand: Quantity, position: int) -> bool:
-        if operand.name or not isinstance(operand.origin, Operation) or operand.origin.symbol not in _RANK:
-            return False
-        inner, outer = _RANK[operand.origin.symbol], _RANK[symbol]
-        return inner < outer or (inner == outer and position == 1)
-
-    def _operand(self, quantity: Quantity, values: bool) -> Markup:
-        if quantity.name:
-            return self._reference(quantity, values)
-        if isinstance(quantity.origin, Operation):
-            return self._operation(quantity.origin, values)
-        if values:
-            return Markup(html.escape(self.exact(quantity)))
-        return self.constant(quantity.origin)
-
-    def _reference(self, quantity: Quantity, values: bool) -> Markup:
-        """A fact within a formula, linked; made once, since formulas share their operands."""
-        known = (id(quantity), values)
-        if known not in self._references:
-            text = self.value(quantity) if values else self.label(quantity)
-            self._references[known] = marked(f'<a href="#{quantity.name}">{safe(text)}</a>')
-        return self._references[known]
-
-    def _qualified(self, quantity: Quantity) -> Markup:
-        """A fact's label with the group it belongs to, where two operands are named alike."""
-        if id(quantity) not in self._qualifieds:
-            group = quantity.name.rpartition(".")[0]
-            text = safe(f"{self.label(quantity)} [{self.groups.get(group, group)}]")
-            self._qualifieds[id(quantity)] = marked(f'<a href="#{quantity.name}">{text}</a>')
-        return self._qualifieds[id(quantity)]
-
-    def exact(self, quantity: Quantity) -> str:
-        """The value of what is no fact: a constant with all its digits, a result with four."""
-        if quantity.value is None:
-            return self.value(quantity)
-        return self._printed(quantity, Digits(None, None if isinstance(quantity.origin, Constant) else 4))
-
-    def interval(self, quantity: Quantity) -> str:
-        """Both ends of a quantity's interval, with four figures."""
-        said, digits = _said(quantity)
-        ends = (formats.number(end, self.language, significant=4) for end in (said.low, said.high))
-        return " … ".join(ends) + self._printed(said, digits).removeprefix(self._printed(said, digits, unit=False))
+        return marked(self.spoken(self.shared.formula(quantity, values=values)))
 
     def label(self, quantity: Quantity) -> str:
         """The name of a fact in this language."""
-        group, _, name = quantity.name.rpartition(".")
-        if group == "evidence" and isinstance(quantity.origin, Constant):
-            return quantity.origin.source
-        section = "threshold" if group == "threshold" else "fact"
-        return self.labels.get(section, name)
-
-    def constant(self, origin: Constant | Sampled) -> Markup:
-        """The name of an operand that is no fact."""
-        if isinstance(origin, Sampled):
-            return plain(origin.key)
-        if origin.label.startswith("evidence."):
-            return plain(origin.source)
-        section, _, name = origin.label.rpartition(".")
-        return plain(self.labels.get(section or "constant", name))
+        return cited(quantity) or self.labels.get(*entry(quantity))
 
     def described(self, quantity: Quantity) -> dict[str, Any]:
         """A fact as plain data: value or reason, unit, formula with names and with values, inputs."""
@@ -295,9 +159,7 @@ class Voice:
 
     def why(self, claim: Claim) -> str:
         """Why a claim cannot be decided, as a clause."""
-        if claim.truth.absences:
-            return self.absent(claim.truth.absences)
-        return self.labels.get("reason", "straddles")
+        return self.labels.get(*undecided(claim))
 
     # Names
 
@@ -317,7 +179,7 @@ class Voice:
         name, _, precision = subject.rpartition("-")
         known = models.models().get(name)
         title = plain(f"{known.title if known else name} {precision}")
-        return title + self.comma + self.engine(engine) if engine else title
+        return marked(f"{title}{self.comma}{self.engine(engine)}") if engine else title
 
     def model_name(self, name: str) -> Markup:
         """A model without its precision."""
@@ -326,7 +188,7 @@ class Voice:
 
     def engine(self, engine: str) -> Markup:
         if self.labels.has("engine", engine):
-            return Markup(html.escape(self.labels.get("engine", engine)))
+            return marked(safe(self.labels.get("engine", engine)))
         return plain(engine)
 
     def particle(self, text: str | Markup | Quantity, pair: str) -> Markup:
@@ -341,20 +203,15 @@ class Voice:
         return formats.date(iso, self.language)
 
 
-def operands_alike(origin: Operation) -> bool:
-    """Whether the operands are facts of the same name in different groups."""
-    names = {operand.name for operand in origin.operands}
-    return all(names) and len({name.rpartition(".")[2] for name in names}) < len(names)
+class _Words(dict[str, str]):
+    """What a voice puts in the place of each mark, by its number; made when it is first asked for."""
 
+    def __init__(self, voice: Voice) -> None:
+        self._voice = voice
 
-def _said(quantity: Quantity) -> tuple[Quantity, Digits]:
-    """The quantity in the unit in which it is said, and its digits: neither thousands nor hundredths of a unit."""
-    value, digits = quantity.value or 0.0, shown_digits(quantity)
-    if quantity.shown_in == "ms" and value >= LONG_MS:
-        return quantity.to("s"), Digits(None, 3)
-    if digits.decimals is None and quantity.shown_in in _SMALLER and 0 < value < SHORT:
-        return quantity.to(_SMALLER[quantity.shown_in]), digits
-    return quantity, digits
+    def __missing__(self, number: str) -> str:
+        self[number] = word = self._voice.shared.sayings[int(number)](self._voice)
+        return word
 
 
 def _classes(quantity: Quantity) -> str:
@@ -373,16 +230,3 @@ def _leaves(origin: Origin) -> Iterator[Quantity]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def shown_digits(quantity: Quantity) -> Digits:
-    """Digits to print: as published where a reported figure is short, one figure where places would print a zero."""
-    value, digits = quantity.value or 0.0, quantity.digits
-    if digits.decimals is not None:
-        vanishes = value != 0 and abs(value) < 10**-digits.decimals
-        return Digits(None, 1) if vanishes else digits
-    if quantity.kind is Kind.REPORTED and not isinstance(quantity.origin, Operation) and quantity.shown_in != "param":
-        published = len(f"{value:.12g}".replace(".", "").lstrip("-0"))
-        if published <= PUBLISHED_DIGITS:
-            return Digits(None, max(2, published))
-    return digits

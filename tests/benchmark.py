@@ -12,15 +12,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
+
+import msgspec
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from measure.results import Results, dump, parse  # noqa: E402
 from measure.store import load  # noqa: E402
-from templates import render  # noqa: E402
+from templates import config, render  # noqa: E402
+from templates.changes import claim  # noqa: E402
+from templates.labels import LANGUAGES  # noqa: E402
 
 REPEATS = 5
 LIMITS = {"rendering, once imported": 0.5, "rendering, as a command": 2.0, "mkdocs build": 10.0}
@@ -63,6 +69,29 @@ def reading(results: Results) -> float:
     return time.process_time() - begun
 
 
+@contextmanager
+def told(results: Results, count: int) -> Iterator[Results]:
+    """The same file with `count` copies of its largest executed run, and an edition of its own for each of them."""
+    executed = [run for run in results.runs if run.kind == "executed"]
+    largest = max(executed, key=lambda run: len(run.samples))
+    copies = [
+        msgspec.structs.replace(largest, id=f"copy-{n}", started=f"2027-01-01T00:00:{n:02}Z") for n in range(count)
+    ]
+    editions = config.editions() | {run.id: claim.composed(run.id) for run in copies}
+    labels = {**config.labels(), "edition": {name: dict.fromkeys(LANGUAGES, name) for name in editions}}
+    with patch.object(config, "editions", lambda: editions), patch.object(config, "labels", lambda: labels):
+        yield Results([*results.runs, *copies])
+
+
+def further(results: Results, count: int) -> float:
+    """Seconds that each of `count` further runs adds to rendering. Taken in turn, so that a busy machine slows both."""
+    added = []
+    for _ in range(REPEATS):
+        with told(results, count) as grown:
+            added.append((rendering(grown) - rendering(results)) / count)
+    return statistics.median(added)
+
+
 def report(name: str, seconds: float) -> bool:
     limit = LIMITS.get(name)
     print(f"{name}: {seconds:.2f} s" + (f" (promised: under {limit} s)" if limit else ""))
@@ -76,6 +105,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         kept.append(report("rendering, as a command", median(lambda: command("templates", "--out", f"{folder}/docs"))))
         kept.append(report("mkdocs build", median(lambda: command("mkdocs", "build", "-q", "-d", f"{folder}/site"), 3)))
+    for count in (1, 4):
+        report(f"a further run that an edition tells, of {count}", further(results, count))
     for count in (10, 100):
         grown = with_runs(results, count)
         report(f"reading and rendering, {len(grown.runs)} runs", median(lambda runs=grown: reading(runs), 3))

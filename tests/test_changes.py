@@ -24,6 +24,7 @@ from templates.changes import claim, machine, runs, sample, spread
 from templates.changes.sample import Kind
 from templates.changes.spread import Difference, Spread
 from templates.facts.edition import Edition, editions
+from templates.facts.verdicts import Verdicts
 from templates.truth import Outcome
 
 SHIPPED = load(RESULTS)
@@ -116,7 +117,7 @@ def measured(values=FIVE, unit="GB/s", **config_of) -> Sample:
 
 
 def kinds(before: Run, after: Run) -> dict[str, Kind]:
-    return {change.key: change.kind for change in sample.changes(before, after)}
+    return {change.key: change.kind for change in sample.changes(before, after, Verdicts())}
 
 
 CRASHED, MISSING = Failure("crashed"), Failure("engine_missing")
@@ -148,7 +149,7 @@ def test_what_becomes_of_a_sample(before, after, expected):
 
 def test_a_suspect_sample_is_compared_and_stays_suspect():
     before, after = (run_of({PLACE: measured(buffer_bytes=2**21)}, **CACHE) for _ in "ab")
-    (change,) = sample.changes(before, after)
+    (change,) = sample.changes(before, after, Verdicts())
     assert (change.kind, change.before.state, change.before.reason) == (Kind.WITHIN, "suspect", "buffer_in_cache")
     found = runs.diff(Results([before]), before, after)
     assert runs.described(found)["samples"][0]["after"]["state"] == "suspect"
@@ -156,17 +157,17 @@ def test_a_suspect_sample_is_compared_and_stays_suspect():
 
 def test_units_are_converted_and_those_that_do_not_fit_are_told():
     seconds, milliseconds = measured([1, 1, 1, 1], "s"), measured([1000, 1000, 1000, 1000], "ms")
-    (change,) = sample.changes(run_of({"x/first_token": seconds}), run_of({"x/first_token": milliseconds}))
+    (change,) = sample.changes(run_of({"x/first_token": seconds}), run_of({"x/first_token": milliseconds}), Verdicts())
     assert (change.kind, change.new.unit, change.ratio) == (Kind.WITHIN, "s", 1)
     rate = measured([1, 1, 1, 1], "tok/s")
-    (change,) = sample.changes(run_of({"x/anything": seconds}), run_of({"x/anything": rate}))
+    (change,) = sample.changes(run_of({"x/anything": seconds}), run_of({"x/anything": rate}), Verdicts())
     assert (change.kind, change.ratio) == (Kind.UNFIT, None)
 
 
 def test_other_settings_are_told_and_by_products_are_not():
     before = run_of({PLACE: measured(buffer_bytes=2**30, probed=1.5)})
     after = run_of({PLACE: measured(buffer_bytes=2**31, probed=1.6, threads=2)})
-    (change,) = sample.changes(before, after)
+    (change,) = sample.changes(before, after, Verdicts())
     assert change.settings == {"buffer_bytes": (2**30, 2**31), "threads": (None, 2)}
 
 
@@ -269,7 +270,7 @@ def test_a_remeasurement_within_the_spread_flips_no_claim(run, seed):
     again = redrawn(run, random.Random(seed))
     assert claim.telling(run.id), "no edition tells the run, so nothing was tested"
     assert turned_around(run, again) == set()
-    assert {change.kind for change in sample.changes(run, again)} == {Kind.WITHIN}
+    assert {change.kind for change in sample.changes(run, again, Verdicts())} == {Kind.WITHIN}
 
 
 def test_a_remeasurement_beyond_the_spread_flips_claims():

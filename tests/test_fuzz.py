@@ -19,8 +19,8 @@ from measure.results import Failure, Machine, Report, Results, ResultsError, Run
 from measure.store import load
 from templates import __main__ as command
 from templates import render
+from templates.html import plain
 from templates.labels import LANGUAGES
-from templates.voice import plain
 
 REAL = RESULTS.read_bytes()
 SHIPPED = load(RESULTS)

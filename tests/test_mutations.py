@@ -7,6 +7,7 @@ import sys
 import types
 from pathlib import Path
 
+import msgspec
 import pytest
 from test_limits import rejected_are_no_limits
 from verdicts import wrong
@@ -51,7 +52,7 @@ def test_a_rule_that_always_fires_turns_a_case_red(monkeypatch, rule):
     strict = dataclasses.replace(
         rule,
         judge=lambda case: (
-            found and dataclasses.replace(found, status="rejected") if (found := rule.judge(case)) else None
+            found and msgspec.structs.replace(found, status="rejected") if (found := rule.judge(case)) else None
         ),
     )
     monkeypatch.setattr(limits, "RULES", tuple(strict if entry is rule else entry for entry in RULES))

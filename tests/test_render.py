@@ -24,6 +24,7 @@ from templates.facts.edition import editions
 from templates.labels import LANGUAGES
 from templates.quantity import Constant, Kind, Sampled
 from templates.receipts import Receipts
+from templates.shared import Shared
 
 SHIPPED = load(RESULTS)
 KEYS = [(run.id, text) for run in SHIPPED.runs if run.id != "here" for text in run.samples]
@@ -202,26 +203,23 @@ def test_with_another_value(run_id, text):
     """A sample times 1.37: its receipt changes in every language, and that of each fact whose printed value changes."""
     after = {edition.id: edition for edition in editions(scaled(run_id, text, 1.37))}
     for name in telling(run_id):
+        old, new = (Receipts(edition, {}, Shared()) for edition in (TOLD[name], after[name]))
         for language in LANGUAGES:
-            old, new = (Receipts(edition, {}, render.Voice(language)) for edition in (TOLD[name], after[name]))
+            before, now = (render.Voice(language, shared=page.shared) for page in (old, new))
             changed = 0
             for fact in TOLD[name].facts.values():
                 other = after[name].facts.get(fact.name)
                 own = fact.measured and fact.origin == Sampled(run_id, text)
-                if own or (other is not None and printed(old, fact) != printed(new, other)):
-                    assert receipt(old, fact) != receipt(new, other), fact.name
+                if own or (other is not None and before.value(fact) != now.value(other)):
+                    assert receipt(old, before, fact) != receipt(new, now, other), fact.name
                     changed += 1
             assert changed
 
 
-def printed(page, fact):
-    return page.voice.value(fact)
-
-
-def receipt(page, fact):
+def receipt(page, voice, fact):
     if fact is None:
         return None
-    return page.fact(fact) if fact.measured else page.missing(fact)
+    return voice.spoken(page.fact(fact) if fact.measured else page.missing(fact))
 
 
 # Bad input
@@ -354,7 +352,7 @@ def assert_text(text):
     """The name of an executed run's machine, converted by the site's Markdown, reads as it was written."""
     import markdown
 
-    from templates.voice import plain
+    from templates.html import plain
 
     converted = markdown.markdown(f"before {plain(text)} after", extensions=["tables", "attr_list", "md_in_html"])
     assert converted.startswith("<p>before ") and converted.endswith(" after</p>")

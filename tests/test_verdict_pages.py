@@ -17,6 +17,7 @@ from measure.results import Machine, Results, Run
 from measure.store import load
 from templates import config, render, verdicts
 from templates.labels import LANGUAGES, Labels
+from templates.shared import Shared
 from templates.voice import Voice
 
 NAMES = [rule.name for rule in RULES]
@@ -132,7 +133,8 @@ def test_what_a_rejected_sample_leaves_unmeasured_says_why(with_rejected, langua
 
 
 def told(verdict, language="en"):
-    return dict(verdicts.rows(verdict, Voice(language)))
+    voice = Voice(language)
+    return {name: voice.spoken(text) for name, text in verdicts.rows(verdict, voice.shared)}
 
 
 def judged(others):
@@ -146,8 +148,8 @@ WEIGHTS = {f"{MODEL}/loaded_weights": (1.0, "GiB")}
 
 def test_an_accepted_sample_tells_the_nearest_limit():
     rows = told(judged({**BANDWIDTH, **WEIGHTS}))
-    assert rows["Verdict"] == "accepted" and "What to do" not in rows
-    assert rows["Held against"].replace("\u00a0", " ").startswith("53.69 GB/s to 100.0 GB/s: 0.537 times (<code>")
+    assert rows["verdict"] == "accepted" and "advice" not in rows
+    assert rows["limit"].replace("\u00a0", " ").startswith("53.69 GB/s to 100.0 GB/s: 0.537 times (<code>")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -159,8 +161,8 @@ def test_a_datasheets_limit_is_called_one(language):
 
 def test_every_fault_has_its_rows():
     both = Verdict("rejected", "prompts_repeated", also=(Verdict("suspect", "throttled"),))
-    rows = list(verdicts.rows(both, Voice("en")))
-    assert [name for name, _ in rows] == ["Verdict", "What to do"] * 2
+    rows = list(verdicts.rows(both, Shared()))
+    assert [name for name, _ in rows] == ["verdict", "advice"] * 2
 
 
 @pytest.mark.parametrize(

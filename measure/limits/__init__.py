@@ -8,8 +8,9 @@ about its rejection; a suspect one is published with the doubt.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import groupby
+
+from msgspec.structs import replace
 
 from measure.limits.case import STATUSES, Case, Models, Sound, Status, Verdict
 from measure.limits.entries import ENTRIES

@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
+from msgspec import Struct
+
 from measure.limits.entries import ENTRIES
 from measure.results import LARGEST, SMALLEST, AnySample, Key, Report, Run, parse_key
 
@@ -26,8 +28,7 @@ NARROW_TYPES = ("fp8", "int8", "q8", "q4", "fp4", "int4", "nvfp4", "mxfp4")
 """Beginnings of the names of precisions below 16 bits."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True, gc=False):
     """A rule's finding. An accepted sample bears the ceiling it came closest to, or no rule if none applies."""
 
     status: Status
@@ -165,8 +166,7 @@ KERNELS = ("sum", "copy", "triad")
 """Quantities of `bandwidth` that measure the limit."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """A sample with all that rules may look at."""
 
     key: Key
@@ -179,7 +179,10 @@ class Case:
         """An entry of ENTRIES from the key, else from the configuration; None if it is not there."""
         if name not in ENTRIES:
             raise KeyError(f"{name} is not among the entries of measure/limits/entries.py")
-        return dict(self.key.parameters).get(name, self.sample.config.get(name))
+        for parameter, value in self.key.parameters:
+            if parameter == name:
+                return value
+        return self.sample.config.get(name)
 
     def number(self, name: str) -> float | None:
         """An entry that is a number."""
@@ -215,8 +218,8 @@ def cards(sample: AnySample) -> float:
 def number(value: object) -> float | None:
     """A number, or the text of one; None for what is neither, or outside what a machine can have."""
     try:
-        found = None if isinstance(value, bool) or value is None else float(str(value))
-    except ValueError:
+        found = None if isinstance(value, bool) or not isinstance(value, int | float | str) else float(value)
+    except (ValueError, OverflowError):
         return None
     return found if found is not None and (found == 0 or SMALLEST <= abs(found) <= LARGEST) else None
 

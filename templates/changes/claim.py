@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import msgspec
-
 from measure.results import Results, Run
 from templates import claims, config
 from templates.config import Told
 from templates.facts.edition import Edition
+from templates.facts.verdicts import Verdicts
 from templates.truth import Claim, Outcome
 
 
@@ -47,14 +46,15 @@ def composed(run_id: str) -> Told:
     return Told(run_id, run_id, run_id, run_id)
 
 
-def judged(results: Results, edition: str, told: Told, seat: str, run: Run) -> dict[str, Claim]:
+def judged(
+    results: Results, edition: str, told: Told, seat: str, run: Run, verdicts: Verdicts | None = None
+) -> dict[str, Claim]:
     """The claims of an edition with `run` in the place of the run `seat`."""
-    seated = msgspec.structs.replace(run, id=seat)
-    others = [other for other in results.runs if other.id != seat]
-    return claims.judge(Edition(edition, told, Results([*others, seated])))
+    others = [other for other in results.runs if other.id != run.id]
+    return claims.judge(Edition(edition, told.seating(run.id, seat), Results([*others, run]), verdicts))
 
 
-def of_two(results: Results, before: Run, after: Run) -> Iterator[tuple[str, list[Turn]]]:
+def of_two(results: Results, before: Run, after: Run, verdicts: Verdicts) -> Iterator[tuple[str, list[Turn]]]:
     """For each edition that tells `before`, else `after`, its name and its claims that turn if `after` tells it.
 
     Where no edition tells either, one is made of each run alone; its name is "".
@@ -62,5 +62,5 @@ def of_two(results: Results, before: Run, after: Run) -> Iterator[tuple[str, lis
     told = {name: (entry, before.id) for name, entry in telling(before.id).items()}
     told = told or {name: (entry, after.id) for name, entry in telling(after.id).items()}
     for name, (entry, seat) in (told or {"": (composed(before.id), before.id)}).items():
-        old, new = (judged(results, name or seat, entry, seat, run) for run in (before, after))
+        old, new = (judged(results, name or seat, entry, seat, run, verdicts) for run in (before, after))
         yield name, turns(old, new)

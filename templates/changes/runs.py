@@ -14,6 +14,7 @@ from templates.changes.claim import Turn
 from templates.changes.machine import Differences
 from templates.changes.sample import Change, Kind, Side
 from templates.changes.spread import Spread
+from templates.facts.verdicts import Verdicts
 from templates.labels import Labels
 
 SHORT = 4
@@ -39,13 +40,14 @@ class Diff:
 
 def diff(results: Results, before: Run, after: Run) -> Diff:
     """Compare two runs; `results` has the other runs of the editions that they tell."""
+    verdicts = Verdicts()
     return Diff(
         before,
         after,
         machine.unlike(before, after),
         machine.installed(before, after),
-        sample.changes(before, after),
-        dict(claim.of_two(results, before, after)),
+        sample.changes(before, after, verdicts),
+        dict(claim.of_two(results, before, after, verdicts)),
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from measure import limits, models
 from measure.limits import Verdict
 from measure.results import AnySample, Run, parse_key
 from templates.changes.spread import Spread, compare
+from templates.facts.verdicts import Verdicts
 from templates.units import DimensionalityError
 
 
@@ -66,9 +66,9 @@ class Change:
         return self.new.median / self.old.median if self.old and self.new and self.old.median else None
 
 
-def changes(before: Run, after: Run) -> list[Change]:
+def changes(before: Run, after: Run, verdicts: Verdicts) -> list[Change]:
     """Every key of either run, first those that changed; left out is what both lack for the same reason."""
-    old, new = _verdicts(before), _verdicts(after)
+    old, new = verdicts.on(before), verdicts.on(after)
     found = (_change(text, _side(before, text, old), _side(after, text, new)) for text in _keys(before, after))
     order = list(Kind)
     return sorted((change for change in found if change), key=lambda change: order.index(change.kind))
@@ -76,7 +76,7 @@ def changes(before: Run, after: Run) -> list[Change]:
 
 def _keys(before: Run, after: Run) -> list[str]:
     """All keys; a failure to plan a measurement only where no sample of it exists, whose key would tell the same."""
-    sampled = list(dict.fromkeys([*before.samples, *after.samples]))
+    sampled = dict.fromkeys([*before.samples, *after.samples])
     measured = {parse_key(text).measurement for text in sampled}
     failed = [text for text in dict.fromkeys([*before.failures, *after.failures]) if text not in sampled]
     planned = [text for text in failed if (key := parse_key(text)).quantity == "plan" and key.measurement in measured]
@@ -95,10 +95,6 @@ def _change(text: str, before: Side, after: Side) -> Change | None:
     except DimensionalityError:
         return Change(text, Kind.UNFIT, before, after, old, None, settings)
     return Change(text, Kind(compare(old, new).value), before, after, old, new, settings)
-
-
-def _verdicts(run: Run) -> dict[str, Verdict]:
-    return limits.verdicts(run, models)
 
 
 def _side(run: Run, text: str, verdicts: dict[str, Verdict]) -> Side:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from measure.results import Run
-from templates import config
 from templates.changes import claim, machine, sample
 from templates.changes.claim import Turn
 from templates.changes.machine import Differences
@@ -31,6 +30,6 @@ def since(run: Run, edition: Edition, claims: dict[str, Claim]) -> Since | None:
     before = machine.earlier(run, edition.results.runs)
     if before is None:
         return None
-    told = config.editions()[edition.id]
-    earlier = claim.judged(edition.results, edition.id, told, run.id, before)
-    return Since(before, sample.changes(before, run), machine.installed(before, run), claim.turns(earlier, claims))
+    earlier = claim.judged(edition.results, edition.id, edition.told, run.id, before, edition.verdicts)
+    changes = sample.changes(before, run, edition.verdicts)
+    return Since(before, changes, machine.installed(before, run), claim.turns(earlier, claims))

@@ -17,6 +17,7 @@ from templates.facts.samples import Samples
 from templates.facts.synthesis import Magpie, SynthesisPair, VoxCPM
 from templates.facts.table import Evidence, Thresholds
 from templates.facts.turn import Turn
+from templates.facts.verdicts import Verdicts
 from templates.quantity import Quantity, Sampled, best, least
 from templates.truth import Outcome, at_least, below
 
@@ -213,9 +214,9 @@ class Overall(Group):
 class Edition:
     """Everything that one article page says is asked of this object."""
 
-    def __init__(self, edition: str, told: Told, results: Results) -> None:
-        self.id = edition
-        self.results = results
+    def __init__(self, edition: str, told: Told, results: Results, verdicts: Verdicts | None = None) -> None:
+        self.id, self.told, self.results = edition, told, results
+        self.verdicts = verdicts or Verdicts()
         self._samples: dict[str, Samples] = {}
         if told.focus:
             self.samples(told.focus.run)
@@ -241,7 +242,7 @@ class Edition:
 
     def samples(self, run_id: str) -> Samples:
         if run_id not in self._samples:
-            self._samples[run_id] = Samples(run_id, self.results.run(run_id))
+            self._samples[run_id] = Samples(run_id, self.results.run(run_id), self.verdicts)
         return self._samples[run_id]
 
     def _fill(self) -> None:
@@ -326,12 +327,14 @@ class Edition:
         return found
 
     def unused_samples(self) -> Iterator[tuple[str, str]]:
-        """Samples of the edition's runs that no fact asked for, as run and key."""
-        _ = self.facts  # facts ask for samples when they are made
-        for samples in self._samples.values():
-            for text in samples.run.samples if samples.run else ():
-                if text not in samples.used:
-                    yield samples.run_id, text
+        """Samples of the edition's runs that no fact asks for, as run and key."""
+        # Facts ask for samples when they are made. Most are those of parts, so they are made last, if at all.
+        for group in (*self.groups, *self.all_groups()):
+            if not any(samples.unused for samples in self._samples.values()):
+                return
+            list(group.own_facts())
+        for run_id, samples in self._samples.items():
+            yield from ((run_id, text) for text in samples.unused)
 
     def _model(self, machine: MachineFacts, measurement: str, subject: str) -> LanguageModel:
         return LanguageModel(machine.samples, machine, measurement, subject)
@@ -354,7 +357,8 @@ def editions(results: Results) -> list[Edition]:
     """All editions of editions.toml; an optional one only where its run exists."""
     told = config.editions().items()
     kept = [(name, entry) for name, entry in told if not entry.optional or results.run(entry.models)]
-    return [Edition(name, entry, results) for name, entry in kept]
+    verdicts = Verdicts()
+    return [Edition(name, entry, results, verdicts) for name, entry in kept]
 
 
 def _pairs(models: list[LanguageModel]) -> Iterator[Narrowed]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, TypeVar, overload
+from collections.abc import Callable, Container, Iterator
+from typing import Any, TypeVar, overload
 
 from templates.quantity import Digits, Quantity
 
@@ -16,7 +16,7 @@ class Group:
     heading = ""
     """The group's entry in labels.toml."""
 
-    fact_names: ClassVar[tuple[str, ...]] = ()
+    fact_names: tuple[str, ...] = ()
     """Names of its facts, in the order they are written."""
 
     def __init_subclass__(cls) -> None:
@@ -28,7 +28,6 @@ class Group:
         self.path = path
         self.named = {name: str(value) for name, value in named.items()}
         """What stands in the heading's braces."""
-        self._facts: dict[str, Quantity] = {}
 
     def parts(self) -> Iterator[Group]:
         """Groups that belong to this one."""
@@ -43,7 +42,11 @@ class Group:
     def own_facts(self) -> Iterator[Quantity]:
         """The facts of this group, in the order they are written."""
         for name in self.fact_names:
-            yield self._facts[name] if name in self._facts else getattr(self, name)
+            yield getattr(self, name)
+
+    def among(self, names: Container[str]) -> list[Quantity]:
+        """The facts of this group that are among `names`; no other is made."""
+        return [getattr(self, name) for name in self.fact_names if f"{self.path}.{name}" in names]
 
     def facts(self) -> Iterator[Quantity]:
         """All facts of this group and of its parts."""
@@ -67,10 +70,10 @@ class Fact:
     def __get__(self, group: Group | None, owner: type[Group]) -> Quantity | Fact:
         if group is None:
             return self
-        if self.name not in group._facts:
-            made = self.method(group)
-            group._facts[self.name] = made.named(f"{group.path}.{self.name}", self.spelled, self.digits)
-        return group._facts[self.name]
+        made: Quantity = self.method(group).named(f"{group.path}.{self.name}", self.spelled, self.digits)
+        # From now on it is found there, and this method is not asked.
+        group.__dict__[self.name] = made
+        return made
 
 
 def fact(

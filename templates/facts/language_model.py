@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from functools import cached_property
 
 from measure import models
 from measure.results import Key, Sample, key
@@ -23,8 +23,6 @@ from templates.facts.samples import Samples
 from templates.facts.step import Graphs, Step
 from templates.quantity import Constant, Kind, Quantity, best, constant, missing
 
-M = TypeVar("M")
-
 THINKING_TOKENS = 80
 """The length of the answer that the source article timed while the model did nothing but think."""
 
@@ -40,9 +38,9 @@ class LanguageModel(Group):
         self.samples, self.machine, self.measurement, self.subject = samples, machine, measurement, subject
         self.model, _, self.precision = subject.rpartition("-")
         counts = samples.numbers(measurement, subject, ("rate", "first_token"), "requests")
-        self.batches = [Batch(self, requests) for requests in counts]
+        self._batches = {requests: Batch(self, requests) for requests in counts}
         lengths = samples.numbers(measurement, subject, ("prefill_rate",), "tokens")
-        self.prompts = [Prompt(self, tokens) for tokens in lengths]
+        self._prompts = {tokens: Prompt(self, tokens) for tokens in lengths}
         self.repeated = Repeated(self)
         self.step, self.graphs, self.peer = Step(self), Graphs(self), Peer(self)
         self.among_engines = False
@@ -64,13 +62,25 @@ class LanguageModel(Group):
 
     def batch(self, requests: int) -> Batch:
         """The batch of so many requests; one that was not timed joins the others, unmeasured."""
-        return _member(self.batches, lambda batch: batch.requests == requests, lambda: Batch(self, requests))
+        if requests not in self._batches:
+            self._batches[requests] = Batch(self, requests)
+        return self._batches[requests]
 
     def prompt(self, tokens: int) -> Prompt:
         """The prompt of so many tokens; one that was not timed joins the others, unmeasured."""
-        return _member(self.prompts, lambda prompt: prompt.tokens == tokens, lambda: Prompt(self, tokens))
+        if tokens not in self._prompts:
+            self._prompts[tokens] = Prompt(self, tokens)
+        return self._prompts[tokens]
 
     @property
+    def batches(self) -> list[Batch]:
+        return list(self._batches.values())
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        return list(self._prompts.values())
+
+    @cached_property
     def timed_batches(self) -> list[Batch]:
         return [batch for batch in self.batches if batch.rate.measured]
 
@@ -81,7 +91,7 @@ class LanguageModel(Group):
         found = [run.samples.get(str(batch.wanted)) for batch in self.batches] if run else []
         return [sample for sample in found if isinstance(sample, Sample)]
 
-    @property
+    @cached_property
     def widest(self) -> Batch:
         """The batch with the most requests that was timed."""
         return max(self.timed_batches, key=lambda batch: batch.requests, default=self.batch(1))
@@ -256,7 +266,7 @@ class LanguageModel(Group):
     def prefill_compute_share(self) -> Quantity:
         return self.prefill_compute / self.compute
 
-    @property
+    @cached_property
     def timed_prompts(self) -> list[Prompt]:
         """Prompts that were timed, shortest first."""
         return sorted((prompt for prompt in self.prompts if prompt.rate.measured), key=lambda prompt: prompt.tokens)
@@ -288,7 +298,7 @@ class LanguageModel(Group):
 
     # Where arithmetic takes over
 
-    @property
+    @cached_property
     def compute(self) -> Quantity:
         return self.machine.compute_in(self.precision)
 
@@ -327,14 +337,6 @@ class LanguageModel(Group):
         if margin.value is None or margin.low > 0:
             return crossing
         return missing("req", crossing.origin, "never_crosses" if margin.high <= 0 else "straddles", self.path)
-
-
-def _member(members: list[M], wanted: Callable[[M], bool], make: Callable[[], M]) -> M:
-    for member in members:
-        if wanted(member):
-            return member
-    members.append(make())
-    return members[-1]
 
 
 class Batch(Group):

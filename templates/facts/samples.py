@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from measure import limits, models
 from measure.results import AnySample, Import, Key, ResultsError, Run, parse_key
+from templates.facts.verdicts import Verdicts
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import DimensionalityError, unit
 
@@ -16,11 +16,17 @@ _ABSENT = {"executed": "not_run", "imported": "not_imported", "reported": "not_p
 class Samples:
     """One run seen by facts. `run` is None where results.json has no run of that id."""
 
-    def __init__(self, run_id: str, run: Run | None) -> None:
+    def __init__(self, run_id: str, run: Run | None, verdicts: Verdicts) -> None:
         self.run_id = run_id
         self.run = run
         self.used: set[str] = set()
-        self.verdicts = limits.verdicts(run, models) if run else {}
+        self.parsed = [parse_key(text) for text in (run.samples if run else ())]
+        self.verdicts = verdicts.on(run) if run else {}
+
+    @property
+    def unused(self) -> list[str]:
+        """Keys of the samples that no fact has asked for."""
+        return [text for text in (self.run.samples if self.run else ()) if text not in self.used]
 
     def get(self, wanted: Key, spelled: str, *, rejected: bool = False) -> Quantity:
         """The sample as a quantity. A rejected one is given only to facts about its rejection, which ask for it so."""
@@ -41,30 +47,30 @@ class Samples:
 
     def configured(self, wanted: Key, name: str, spelled: str) -> Quantity:
         """A number of a sample's configuration, such as the tokens it asked for."""
-        sample = self._sample(str(wanted))
-        origin = Sampled(self.run_id, str(wanted))
+        text = str(wanted)
+        sample, origin = self._sample(text), Sampled(self.run_id, text)
         if sample is None:
-            return missing(spelled, origin, self._reason(wanted), str(wanted))
+            return missing(spelled, origin, self._reason(wanted), text)
         value = sample.config.get(name)
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-            return missing(spelled, origin, "not_recorded", f"{wanted} {name}")
-        return constant(float(value), spelled, name, f"{self.run_id}: {wanted}", self._kind(sample))
+            return missing(spelled, origin, "not_recorded", f"{text} {name}")
+        return constant(float(value), spelled, name, f"{self.run_id}: {text}", self._kind(sample))
 
     def repeats(self, wanted: Key) -> Quantity:
         """How many repetitions a sample has; unmeasured where its source does not tell."""
-        sample = self._sample(str(wanted))
+        text = str(wanted)
+        sample = self._sample(text)
         if sample is None or not sample.count:
             reason = self._reason(wanted) if sample is None else "not_recorded"
-            return missing("1", Sampled(self.run_id, str(wanted)), reason, str(wanted))
-        return constant(float(sample.count), "1", "repeats", f"{self.run_id}: {wanted}", self._kind(sample))
+            return missing("1", Sampled(self.run_id, text), reason, text)
+        return constant(float(sample.count), "1", "repeats", f"{self.run_id}: {text}", self._kind(sample))
 
     def subjects(self, quantity: str) -> list[tuple[str, str]]:
         """Pairs of measurement and subject for which the run holds `quantity`, in the order of the run."""
-        keys = [parse_key(text) for text in (self.run.samples if self.run else {})]
         return list(
             dict.fromkeys(
                 (k.measurement, k.subject)
-                for k in keys
+                for k in self.parsed
                 if k.quantity == quantity and k.subject and k.measurement.startswith("decode_")
             )
         )
@@ -72,16 +78,14 @@ class Samples:
     def numbers(self, measurement: str, subject: str, quantities: tuple[str, ...], parameter: str) -> list[int]:
         """The values that `parameter` takes in the keys of these quantities, ascending."""
         found = set()
-        for text in self.run.samples if self.run else {}:
-            parsed = parse_key(text)
-            if (parsed.measurement, parsed.subject) == (measurement, subject) and parsed.quantity in quantities:
+        for parsed in self.parsed:
+            if parsed.subject == subject and parsed.measurement == measurement and parsed.quantity in quantities:
                 found |= {int(value) for name, value in parsed.parameters if name == parameter and value.isdigit()}
         return sorted(found)
 
     def keys(self, measurement: str, quantity: str) -> list[Key]:
         """All keys of one quantity of a measurement."""
-        parsed = [parse_key(text) for text in (self.run.samples if self.run else {})]
-        return [k for k in parsed if (k.measurement, k.quantity) == (measurement, quantity)]
+        return [k for k in self.parsed if (k.measurement, k.quantity) == (measurement, quantity)]
 
     def machine_memory(self) -> Quantity:
         """Memory of the device that measured, as the run tells it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from templates import config
 from templates.facts.group import Group
 from templates.quantity import Digits, Kind, Quantity, constant
@@ -17,19 +15,18 @@ class Table(Group):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
+        self._facts: dict[str, Quantity] = {}
         for name, line in config.lines(self.file).items():
             source = ", ".join(part for part in (line.source, line.place) if part)
             made = constant(line.number, line.unit, f"{path}.{name}", source, self.kind)
             self._facts[name] = made.named(f"{path}.{name}", line.unit, Digits(line.places, None))
+        self.fact_names = tuple(self._facts)
 
     def __getattr__(self, name: str) -> Quantity:
         try:
             return self.__dict__["_facts"][name]  # type: ignore[no-any-return]
         except KeyError:
             raise config.ConfigError(f"templates/{self.file}: no line {name!r}. Add it, or correct the name.") from None
-
-    def own_facts(self) -> Iterator[Quantity]:
-        return iter(self._facts.values())
 
 
 class Thresholds(Table):
