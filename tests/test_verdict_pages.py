@@ -15,7 +15,7 @@ from measure import limits, models
 from measure.limits import RULES, Verdict
 from measure.results import Machine, Results, Run
 from measure.store import load
-from templates import config, render, verdicts
+from templates import config, formats, render, verdicts
 from templates.labels import LANGUAGES, Labels
 from templates.shared import Shared
 from templates.voice import Voice
@@ -48,7 +48,7 @@ def with_rejected():
     """The shipped results, but for one rate whose tokens were miscounted."""
     results = load(RESULTS)
     run = results.run("h200-engines")
-    wrong = {**run.samples[H200_RATE].config, "produced_tokens": 34}
+    wrong = {**run.samples[H200_RATE].config, "output_tokens_long": 35, "produced_tokens": 34}
     run.samples[H200_RATE] = msgspec.structs.replace(run.samples[H200_RATE], config=wrong)
     return render.pages(results)
 
@@ -95,16 +95,27 @@ LIMIT = {
 HELD_UP = "decode_vllm/qwen3-0.6b-bf16/rate?requests=1"
 
 
+@pytest.fixture(scope="module")
+def held_up():
+    """The shipped results, but for one rate of a request alone, below what each of many gets; and their pages."""
+    results = load(RESULTS)
+    samples = results.run("h200-engines").samples
+    slow = [value / 2 for value in samples[HELD_UP].values]
+    samples[HELD_UP] = msgspec.structs.replace(samples[HELD_UP], values=slow)
+    return results, render.pages(results)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_suspect_sample_is_shown_with_limit_factor_and_the_samples_they_rest_on(pages, language):
+def test_a_suspect_sample_is_shown_with_limit_factor_and_the_samples_they_rest_on(held_up, language):
+    results, pages = held_up
     page = plain(pages[f"{language}/h200/receipts.md"])
     (receipt,) = re.findall(
         r'<section class="receipt" id="h200-engines\.vllm\.qwen3-0\.6b-bf16\.rate">.*?</section>', page
     )
-    verdict = limits.verdicts(load(RESULTS).run("h200-engines"), models)[HELD_UP]
-    told = LIMIT[language].format(
-        limit=f"{verdict.limit:.4g}", value=f"{verdict.value:.4g}", factor=f"{verdict.factor:.3g}"
-    )
+    verdict = limits.verdicts(results.run("h200-engines"), models)[HELD_UP]
+    figures = {"limit": (verdict.limit, 4), "value": (verdict.value, 4), "factor": (verdict.factor, 3)}
+    said = {name: formats.number(value, language, significant=n) for name, (value, n) in figures.items()}
+    told = LIMIT[language].format(**said)
     assert verdict.rule == "held_up" and f"{told}{verdict.basis[0]}</code>" in receipt
     assert Labels(language).get("rule", "held_up") in receipt
 
