@@ -17,7 +17,7 @@ from measure.results import Run
 from templates import formats, particles
 from templates.html import element, marked, safe
 from templates.labels import Labels
-from templates.quantity import Absence, Constant, Digits, Kind, Operation, Origin, Quantity, Sampled
+from templates.quantity import FAMILIES, LINES, Absence, Constant, Digits, Kind, Operation, Origin, Quantity, Sampled
 from templates.truth import Claim
 
 RECEIPTS = "receipts/"
@@ -182,9 +182,12 @@ class Voice:
 
     def _operation(self, origin: Operation, values: bool) -> Markup:
         operands = [self._operand(operand, values) for operand in origin.operands]
+        if origin.symbol in LINES:
+            points = [f"{x} → {y}" for x, y in zip(operands[::2], operands[1::2], strict=True)]
+            return marked(f"{origin.symbol}({', '.join(points if values else points[:1])})")
         if not values and operands_alike(origin):
             operands = [self._qualified(operand) for operand in origin.operands]
-        if origin.symbol in ("max", "min"):
+        if origin.symbol in FAMILIES:
             members = operands if values else list(dict.fromkeys(operands))
             return marked(f"{origin.symbol}({', '.join(members)})")
         left, right = (

@@ -23,7 +23,7 @@ SHARED = {"torch", "test", "dev"}
 IMPORTED_AS = {"llama_cpp": "llama-cpp-python", "nemo": "nemo-toolkit"}
 """Names of engines that need not be installed here, where the module is called otherwise than the package."""
 BY_HAND = {"nanovllm-voxcpm"}
-"""What no extra can install: nano-vllm-voxcpm needs flash-attn, which has to be compiled for the PyTorch that is there."""
+"""What no extra can install: nano-vllm-voxcpm needs flash-attn, which has to be compiled for the PyTorch there is."""
 
 
 def readme_command(name):
