@@ -51,7 +51,7 @@ class Trace(NamedTuple):
 
 
 Traced = Callable[[int, int], Trace]
-"""Traces the generation of so many tokens (the second number) after a prompt of so many (the first)."""
+"""Traces the generation of so many tokens, or patches of sound (second), after a prompt of so many tokens (first)."""
 
 
 def kind_of(name: str) -> str:
@@ -114,34 +114,34 @@ def covered(spans: Iterable[tuple[float, float]]) -> float:
     return total
 
 
-def step_times(traced: Traced, prompt_tokens: int) -> tuple[list[float], Config]:
+def step_times(
+    traced: Traced, prompt_tokens: int, steps: int = TRACED_STEPS, traces: int = TRACES
+) -> tuple[list[float], Config]:
     """Milliseconds of kernels in one decoding step, one value a trace, and what they were spent on.
 
-    A step is what `TRACED_STEPS` more tokens take more, so that the prompt's kernels drop out.
+    A step is what `steps` more tokens take more, so that the prompt's kernels drop out.
     """
     traced(prompt_tokens, 2)  # starting the profiler for the first time takes seconds
-    pairs = [(traced(prompt_tokens, 1), traced(prompt_tokens, 1 + TRACED_STEPS)) for _ in range(TRACES)]
+    pairs = [(traced(prompt_tokens, 1), traced(prompt_tokens, 1 + steps)) for _ in range(traces)]
     told: Config = {
         "prompt_tokens": prompt_tokens,
-        "traced_steps": TRACED_STEPS,
-        "kernels_per_step": round(
-            statistics.median(long.launched - short.launched for short, long in pairs) / TRACED_STEPS
-        ),
+        "traced_steps": steps,
+        "kernels_per_step": round(statistics.median(long.launched - short.launched for short, long in pairs) / steps),
         "kernels": names(pairs[-1][1]),
     }
     for kind in (*KINDS, "other"):
-        told[f"{kind}_ms"] = statistics.median(_ms_a_step(s.kind_s(kind), n.kind_s(kind)) for s, n in pairs)
-    return _seen([_ms_a_step(short.busy_s, long.busy_s) for short, long in pairs]), told
+        told[f"{kind}_ms"] = statistics.median(_ms_a_step(s.kind_s(kind), n.kind_s(kind), steps) for s, n in pairs)
+    return _seen([_ms_a_step(short.busy_s, long.busy_s, steps) for short, long in pairs]), told
 
 
 def attention_ms(traced: Traced, prompt_tokens: int) -> float:
     """Milliseconds of attention kernels in one decoding step after so long a prompt."""
     short, long = traced(prompt_tokens, 1), traced(prompt_tokens, 1 + TRACED_STEPS)
-    return _ms_a_step(short.kind_s("attention"), long.kind_s("attention"))
+    return _ms_a_step(short.kind_s("attention"), long.kind_s("attention"), TRACED_STEPS)
 
 
-def _ms_a_step(short_s: float, long_s: float) -> float:
-    return 1e3 * (long_s - short_s) / TRACED_STEPS
+def _ms_a_step(short_s: float, long_s: float, steps: int) -> float:
+    return 1e3 * (long_s - short_s) / steps
 
 
 def prompt_times(traced: Traced, prompt_tokens: int) -> tuple[list[float], Config]:

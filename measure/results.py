@@ -81,6 +81,9 @@ UNITS_OF = {
     "step_kernel_time": _TIME,
     "short_prompt_kernel_time": _TIME,
     "patch_part_time": _TIME,
+    "patch_kernel_time": _TIME,
+    "chunk_gap": _TIME,
+    "underrun": _TIME,
     "fixed_part_time": _TIME,
     "buffered_step_time": _TIME,
     "final_delay": _TIME,
@@ -94,7 +97,7 @@ UNITS_OF = {
 }
 """Units that fit a quantity, by the name the quantity has in a key. A quantity not named here may carry any unit."""
 
-MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn")
+MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn", "underrun")
 """Quantities of UNITS_OF that can be zero; the others are above it, and none is below."""
 
 SMALLEST, LARGEST = 1e-12, 1e18
@@ -120,6 +123,9 @@ LEAST = {
     "prompts": 1,
     "depth": 0,
     "steps": 0,
+    "patches": 1,
+    "max_length": 1,
+    "sentence": 1,
     "stack": 0,
     "right": 0,
 }

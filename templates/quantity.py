@@ -7,6 +7,7 @@ reader sees is the one that ran. Absence propagates: what is made from a missing
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import TypeAlias
@@ -46,13 +47,19 @@ class Constant(Struct, frozen=True, gc=False):
 
 
 class Operation(Struct, frozen=True, gc=False):
-    """The origin of a quantity that was calculated. `symbol` is one of + - * / max min."""
+    """The origin of a quantity that was calculated. `symbol` is one of + - * / and those of FAMILIES."""
 
     symbol: str
     operands: tuple[Quantity, ...]
 
 
 Origin: TypeAlias = Sampled | Constant | Operation
+
+LINES = ("slope", "intercept", "R²", "n")
+"""Operations over points, each an x and a y: see `templates.line`."""
+
+FAMILIES = ("max", "min", "median", *LINES)
+"""Operations over members of which some may be missing: what is made of them goes on with the rest."""
 
 
 class Absence(Struct, frozen=True, gc=False):
@@ -157,6 +164,21 @@ def best(members: Iterable[Quantity], spelled: str, what: str) -> Quantity:
 def least(members: Iterable[Quantity], spelled: str, what: str) -> Quantity:
     """The smallest of the members that exist; unmeasured where none does."""
     return _extreme("min", list(members), spelled, what)
+
+
+def median(members: Iterable[Quantity], spelled: str, what: str) -> Quantity:
+    """The middle one of the members that exist, or the mean of the middle two; unmeasured where none exists."""
+    listed = list(members)
+    present = [member.to(spelled) for member in listed if member.measured]
+    origin = Operation("median", tuple(listed))
+    if not present:
+        return missing(spelled, origin, "no_member", what)
+    values = (statistics.median(ends) for ends in zip(*((m.value or 0.0, m.low, m.high) for m in present), strict=True))
+    estimated = any(member.kind is Kind.ESTIMATED for member in present)
+    doubts = tuple(sorted({doubt for member in present for doubt in member.doubts}))
+    kind = Kind.ESTIMATED if estimated else Kind.CALCULATED
+    value, low, high = values
+    return Quantity(value, units.unit(spelled), kind, origin, low, high, doubts=doubts, shown_in=spelled)
 
 
 def _extreme(symbol: str, members: list[Quantity], spelled: str, what: str) -> Quantity:

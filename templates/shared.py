@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from templates import formats, printed
 from templates.html import plain, safe
 from templates.labels import LANGUAGES
-from templates.quantity import Absence, Constant, Kind, Operation, Quantity, Sampled
+from templates.quantity import FAMILIES, LINES, Absence, Constant, Kind, Operation, Quantity, Sampled
 from templates.truth import Claim
 
 if TYPE_CHECKING:
@@ -181,11 +181,15 @@ class Shared:
         return self._formulas[known][1]
 
     def _joined(self, origin: Operation, values: bool) -> str:
+        if origin.symbol in LINES:
+            said = [self._operand(operand, values) for operand in origin.operands]
+            points = [f"{x} → {y}" for x, y in zip(said[::2], said[1::2], strict=True)]
+            return f"{origin.symbol}({', '.join(points if values else points[:1])})"
         if not values and operands_alike(origin):
             operands = [self._qualified(operand) for operand in origin.operands]
         else:
             operands = [self._operand(operand, values) for operand in origin.operands]
-        if origin.symbol in ("max", "min"):
+        if origin.symbol in FAMILIES:
             members = operands if values else list(dict.fromkeys(operands))
             return f"{origin.symbol}({', '.join(members)})"
         left, right = operands

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from templates import formats, particles
+from templates.quantity import FAMILIES
 
 RULES = {
     "double-space": "one space between words",
@@ -168,7 +169,7 @@ _COMPILED = {
     for language, patterns in _PATTERNS.items()
 }
 
-_FORMULA = re.compile(r"\b(?:max|min)\([^()\n]*\)|\([^()\n]* [-+−×÷*/=] [^()\n]*\)")
+_FORMULA = re.compile(rf"\b(?:{'|'.join(FAMILIES)})\([^()\n]*\)|\([^()\n]* [-+−×÷*/=] [^()\n]*\)")
 _NEUTRAL = str.maketrans("(),", _OBJECT * 3)
 
 _ATTACHED = re.compile(r"(?<=[A-Za-z0-9%°×)”’])(?:은|는|이|가|을|를|과|와|으로|로)(?=[\s,.)|]|$)", re.M)

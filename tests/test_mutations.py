@@ -130,6 +130,8 @@ MUTATIONS = [
     ("order", "if len(at_odds[text]) <= len(partners)", ""),
     ("order", "if len(at_odds[text]) <= len(partners)", "if len(at_odds[text]) < len(partners)"),
     ("order", "else member.number / value", "else value"),
+    ("order", ', "utterance_time": "patches"', ""),
+    ("order", '"utterance_time": "patches"', '"utterance_time": "tokens"'),
     ("order", "fastest.sample.interval[0] / fastest.number > case.sample.interval[1]", "False"),
     ("order", "fastest.sample.interval[0] / fastest.number > case.sample.interval[1]", "share > case.sample.median"),
     ("order", "member.number > 1 and same", "member.number > 1"),

@@ -1,13 +1,14 @@
 """Quantities: units that do not fit are refused, absence and spread propagate, the formula is the one that ran."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from templates import units
-from templates.quantity import Constant, Kind, Quantity, best, constant, least, missing
+from templates.quantity import Constant, Kind, Quantity, best, constant, least, median, missing
 from templates.voice import Voice
 
 
@@ -71,6 +72,17 @@ def test_best_goes_on_without_a_missing_member():
     assert chosen.kind is Kind.MEASURED
     assert least([absent, of(2, "GB/s"), of(3, "GB/s")], "GB/s", "bandwidth").value == 2
     assert best([absent], "GB/s", "bandwidth").absences[0].reason == "no_member"
+
+
+def test_the_middle_one_is_chosen_or_the_mean_of_two():
+    three = [of(1, "ms", 0.5, 1), absent, of(9, "ms", 8, 11), of(4, "ms", 3, 5)]
+    chosen = median(three, "ms", "factor")
+    assert (chosen.low, chosen.value, chosen.high, chosen.kind) == (3, 4, 5, Kind.CALCULATED)
+    assert median([*three, of(0.006, "s")], "ms", "factor").value == pytest.approx(5)
+    assert median([absent], "ms", "factor").absences[0].reason == "no_member"
+    doubted = replace(of(2, "ms"), doubts=("drifts",))
+    assert median([doubted, of(3, "ms")], "ms", "factor").doubts == ("drifts",)
+    assert median([replace(doubted, kind=Kind.ESTIMATED)], "ms", "factor").kind is Kind.ESTIMATED
 
 
 def test_division_by_zero_is_unmeasured():

@@ -22,7 +22,7 @@ from templates.changes import machine
 from templates.config import ConfigError
 from templates.facts.edition import editions
 from templates.labels import LANGUAGES
-from templates.quantity import Constant, Kind, Sampled
+from templates.quantity import FAMILIES, Constant, Kind, Sampled
 from templates.receipts import Receipts
 from templates.shared import Shared
 
@@ -151,7 +151,7 @@ def reaches(quantity, run_id, text, *, strictly):
         return (origin.run, origin.key) == (run_id, text)
     if isinstance(origin, Constant):
         return origin.source == f"{run_id}: {text}"
-    if strictly and origin.symbol in ("max", "min"):
+    if strictly and origin.symbol in FAMILIES:
         return False
     return any(reaches(operand, run_id, text, strictly=strictly) for operand in origin.operands)
 

@@ -28,6 +28,8 @@ PREFILL, PREFILL_TIME = f"{MODEL}/prefill_rate?tokens=256", f"{MODEL}/prefill_ti
 FIRST = f"{MODEL}/first_token?requests=1"
 PRODUCT = "matmul/throughput?dtype=bf16&n=1024"
 WEIGHT = f"{MODEL}/loaded_weights"
+SPOKEN = "tts_voxcpm/voxcpm2-bf16/utterance_time"
+UTTERANCE = f"{SPOKEN}?patches=25"
 CER = "asr_nemotron/nemotron-0.6b-bf16/cer?audio=fleurs&right=0"
 GB_A_STEP = GIB / 1e9  # 1.0737: the weights, read once
 FP8 = "decode_vllm/qwen3-4b-fp8"
@@ -46,6 +48,11 @@ TRUE_GIB = models.weight_bytes("qwen3-0.6b-bf16") / GIB
 def at(tokens, *seconds):
     """A prefill time by key."""
     return {f"{MODEL}/prefill_time?tokens={tokens}": (list(seconds), "s")}
+
+
+def spoken(patches, seconds):
+    """The time of an utterance by key."""
+    return {f"{SPOKEN}?patches={patches}": (seconds, "s")}
 
 
 def single(many, requests=4, **config):
@@ -184,6 +191,9 @@ CASES = [
     ("time_not_growing", "suspect", PREFILL, 8000.0,
      {"others": {f"{MODEL}/prefill_rate?tokens=64": (1000.0, "tok/s")}}),
     ("time_not_growing", None, PREFILL_TIME, 0.5, {**SECONDS, "others": {}}),
+    ("time_not_growing", "suspect", UTTERANCE, 0.4, {**SECONDS, "others": spoken(12, 0.5)}),
+    ("time_not_growing", "accepted", UTTERANCE, 0.6, {**SECONDS, "others": {**spoken(12, 0.5), **spoken(50, 0.9)}}),
+    ("time_not_growing", None, UTTERANCE, 0.4, {**SECONDS, "others": {f"{SPOKEN}?engine=nano&patches=12": (0.5, "s")}}),
     ("held_up", "suspect", RATE, 36.6, single(189.5)),
     ("held_up", "accepted", RATE, 48.0, single(189.5)),
     ("held_up", "accepted", RATE, [44.0, 42.0, 47.5], single(189.5)),  # its best repeat is as fast

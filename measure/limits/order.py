@@ -5,15 +5,18 @@ from __future__ import annotations
 from measure.limits import thresholds
 from measure.limits.case import SECONDS, Case, Member, Status, Verdict, number
 
+LENGTHS = {"prefill_rate": "tokens", "prefill_time": "tokens", "utterance_time": "patches"}
+"""Quantities whose time grows with a length, and the parameter that tells it."""
+
 
 def time_not_growing(case: Case) -> Verdict | None:
-    """A longer prompt does not take less time. Of two samples that say so, the one at odds with more others is suspect.
+    """What is longer does not take less time. Of two samples that say so, the one at odds with more others is suspect.
 
     Where both are at odds with as many, nothing tells which is wrong, and both are.
     """
-    if case.key.quantity not in ("prefill_rate", "prefill_time"):
+    if case.key.quantity not in LENGTHS:
         return None
-    members = case.sound.family(case.key, "tokens")
+    members = case.sound.family(case.key, LENGTHS[case.key.quantity])
     if len(members) < 2:
         return None
     at_odds = case.sound.once(("odds", members[0].text), lambda: _at_odds(members))
@@ -27,7 +30,7 @@ def time_not_growing(case: Case) -> Verdict | None:
 
 
 NEAREST = 64
-"""Shorter prompts that a prompt is held against: more than anyone times, and few enough for any file."""
+"""Shorter lengths that one is held against: more than anyone times, and few enough for any file."""
 
 
 def _at_odds(members: list[Member]) -> dict[str, dict[str, float]]:

@@ -83,6 +83,16 @@ class Samples:
                 found |= {int(value) for name, value in parsed.parameters if name == parameter and value.isdigit()}
         return sorted(found)
 
+    def has(self, wanted: Key) -> bool:
+        """Whether the run holds a sample of this key, sound or not."""
+        return self.run is not None and str(wanted) in self.run.samples
+
+    def tried(self, measurement: str, subject: str, quantity: str) -> list[Key]:
+        """All keys of one quantity of a subject that the run has a sample of, or the reason why it has none."""
+        texts = [*self.run.samples, *self.run.failures] if self.run else []
+        parsed = [parse_key(text) for text in texts]
+        return [k for k in parsed if (k.measurement, k.subject, k.quantity) == (measurement, subject, quantity)]
+
     def keys(self, measurement: str, quantity: str) -> list[Key]:
         """All keys of one quantity of a measurement."""
         return [k for k in self.parsed if (k.measurement, k.quantity) == (measurement, quantity)]

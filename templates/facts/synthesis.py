@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from measure.results import key
+from measure.results import Key, key
+from templates import line
 from templates.facts.group import Group, fact
 from templates.facts.samples import Samples
 from templates.facts.table import Evidence
-from templates.quantity import Kind, Quantity, constant
+from templates.line import Point
+from templates.quantity import Kind, Quantity, best, constant, least, median
 
 LATENTS_PER_SECOND = constant(25, "step/s", "latents_per_second", "arXiv 2606.06928, section 3.1", Kind.CITED)
 LATENTS_PER_PATCH = constant(4, "1", "latents_per_patch", "arXiv 2606.06928, section 3.1", Kind.CITED)
@@ -71,11 +73,14 @@ STACKS = (1, 2, 4)
 """Frame stackings of Magpie that its time is measured for."""
 
 
-PATCH_PARTS = ("language_model", "diffusion", "local_encoder", "stop_check", "vae")
+PATCH_PARTS = ("language_model", "diffusion", "local_encoder", "stop_check", "vae", "other")
 """What a patch is made of, as the package runs it."""
 
-FIXED_PARTS = ("tokenising", "prefill", "cache_clearing", "last_vae", "reference_voice")
+FIXED_PARTS = ("tokenising", "prefill", "cache_clearing", "last_vae", "reference_voice", "other")
 """What is done once an utterance."""
+
+LENGTHS = (6, 12, 19, 25, 31, 38, 44, 50, 62, 75, 88, 100)
+"""Patches of the utterances that are timed: from 1 to 16 s of sound."""
 
 
 class Part(Group):
@@ -127,8 +132,48 @@ class TimeSteps(Group):
         return self.gain / (self.voxcpm.steps[0].calls / self.calls)
 
 
+class Utterance(Group):
+    """A whole utterance that was timed: of a length that was forced, or a sentence as long as the model made it."""
+
+    def __init__(self, voxcpm: VoxCPM, wanted: Key) -> None:
+        told = dict(wanted.parameters)
+        self.heading = "utterance" if "patches" in told else "sentence"
+        super().__init__(f"{voxcpm.path}.u{'-'.join(told.values())}", **told)
+        self.voxcpm, self.wanted, self.forced = voxcpm, wanted, told.get("patches")
+
+    @property
+    def patches(self) -> Quantity:
+        if self.forced:
+            return constant(int(self.forced), "step", "patches")
+        return self.voxcpm.samples.configured(self.wanted, "patches", "step")
+
+    @property
+    def point(self) -> Point:
+        """Where it lies in the plane of sound and time."""
+        return Point(self.utterance_audio, self.utterance_time)
+
+    @fact("s")
+    def utterance_audio(self) -> Quantity:
+        """Length of its sound."""
+        return self.patches / self.voxcpm.patches_per_second
+
+    @fact("s")
+    def utterance_time(self) -> Quantity:
+        """Time until the whole sound is there."""
+        return self.voxcpm.samples.get(self.wanted, "s")
+
+    @fact("1")
+    def real_time_factor(self) -> Quantity:
+        """Its time over its sound."""
+        return self.utterance_time / self.utterance_audio
+
+
 class VoxCPM(Synthesis):
-    """VoxCPM2: patches of four latents, each made by a diffusion loop."""
+    """VoxCPM2: patches of four latents, each made by a diffusion loop.
+
+    Where utterances were timed, the line through them and their real-time factors are calculated; where a run tells a
+    slope, a fixed time or a factor of its own, as a reported one does, these are taken as told.
+    """
 
     heading = "voxcpm"
     measurement, subject = "tts_voxcpm", "voxcpm2-bf16"
@@ -139,9 +184,54 @@ class VoxCPM(Synthesis):
         self.steps = [TimeSteps(self, steps) for steps in TIME_STEPS]
         self.patch_parts = [Part(self, "patch_part_time", name) for name in PATCH_PARTS]
         self.fixed_parts = [Part(self, "fixed_part_time", name) for name in FIXED_PARTS]
+        self.utterances = [Utterance(self, wanted) for wanted in self._utterance_keys()]
 
     def parts(self) -> Iterator[Group]:
-        yield from (*self.steps, *self.patch_parts, *self.fixed_parts)
+        yield from (*self.steps, *self.utterances, *self.patch_parts, *self.fixed_parts)
+
+    def _utterance_keys(self) -> list[Key]:
+        """Of what was timed or tried, else of what this project's measurement would time, the shortest first."""
+        tried = self.samples.tried(self.measurement, self.subject, "utterance_time")
+        of_these = [
+            wanted for wanted in tried if dict(wanted.parameters).keys() in ({"patches"}, {"language", "sentence"})
+        ]
+        if not of_these and (self.samples.run is None or self.samples.run.kind == "executed"):
+            of_these = [key(self.measurement, "utterance_time", self.subject, patches=patches) for patches in LENGTHS]
+        return sorted(dict.fromkeys(of_these), key=_by_length)
+
+    @property
+    def _points(self) -> list[Point]:
+        return [utterance.point for utterance in self.utterances]
+
+    def _told(self, quantity: str) -> bool:
+        """Whether to take a figure as the run tells it: it does, or there are no utterances to calculate it from."""
+        return not self.utterances or self.samples.has(key(self.measurement, quantity, self.subject))
+
+    @fact("1")
+    def real_time_factor(self) -> Quantity:
+        """Of a whole utterance, in the median."""
+        if self._told("real_time_factor"):
+            return self.get("real_time_factor", "1")
+        return self._over(median, [one.real_time_factor for one in self.utterances], "1")
+
+    def _over(
+        self, choose: Callable[[Iterable[Quantity], str, str], Quantity], members: list[Quantity], spelled: str
+    ) -> Quantity:
+        """What is chosen from the utterances that were timed; where none was, the first one tells why."""
+        chosen = choose(members, spelled, self.path)
+        return chosen if chosen.measured else replace(chosen, absences=members[0].absences)
+
+    @fact("1")
+    def factor_low(self) -> Quantity:
+        if self._told("real_time_factor"):
+            return self.end("real_time_factor", "1", "low")
+        return self._over(least, [one.real_time_factor for one in self.utterances], "1")
+
+    @fact("1")
+    def factor_high(self) -> Quantity:
+        if self._told("real_time_factor"):
+            return self.end("real_time_factor", "1", "high")
+        return self._over(best, [one.real_time_factor for one in self.utterances], "1")
 
     @property
     def taken_apart(self) -> bool:
@@ -151,7 +241,7 @@ class VoxCPM(Synthesis):
     @fact("1")
     def fit_r2(self) -> Quantity:
         """Share of the variance of the time that the straight line explains."""
-        return self.get("fit_r2", "1")
+        return self.get("fit_r2", "1") if self._told("fit_r2") else line.determination(self._points, self.path)
 
     @fact("ms")
     def first_audio_timed(self) -> Quantity:
@@ -161,20 +251,28 @@ class VoxCPM(Synthesis):
     @fact("1")
     def slope(self) -> Quantity:
         """Seconds of work for one more second of audio."""
-        return self.get("slope", "1")
+        return self.get("slope", "1") if self._told("slope") else line.slope(self._points, "1", self.path)
 
     @fact("s", significant=2)
     def fixed(self) -> Quantity:
-        return self.get("fixed_time", "s")
+        """Seconds of work for an utterance beyond its patches: where the line begins."""
+        return self.get("fixed_time", "s") if self._told("fixed_time") else line.intercept(self._points, "s", self.path)
 
     @fact("1", decimals=0)
     def fit_points(self) -> Quantity:
-        return self.samples.configured(key(self.measurement, "slope", self.subject), "points", "1")
+        if self._told("slope"):
+            return self.samples.configured(key(self.measurement, "slope", self.subject), "points", "1")
+        return line.count(self._points, self.path)
 
     @fact("1", decimals=0)
     def time_steps(self) -> Quantity:
         """Diffusion time steps a patch (inference_timesteps)."""
-        return self.samples.configured(key(self.measurement, "slope", self.subject), "inference_timesteps", "1")
+        told = key(self.measurement, "slope", self.subject) if self._told("slope") else self._first_timed.wanted
+        return self.samples.configured(told, "inference_timesteps", "1")
+
+    @property
+    def _first_timed(self) -> Utterance:
+        return next((one for one in self.utterances if one.utterance_time.measured), self.utterances[0])
 
     @fact("1")
     def factor_by_line(self) -> Quantity:
@@ -183,11 +281,15 @@ class VoxCPM(Synthesis):
 
     @fact("s", significant=2)
     def utterance_low(self) -> Quantity:
-        return self.end("utterance_time", "s", "low")
+        if not self.utterances:
+            return self.end("utterance_time", "s", "low")
+        return self._over(least, [one.utterance_time for one in self.utterances], "s")
 
     @fact("s", significant=2)
     def utterance_high(self) -> Quantity:
-        return self.end("utterance_time", "s", "high")
+        if not self.utterances:
+            return self.end("utterance_time", "s", "high")
+        return self._over(best, [one.utterance_time for one in self.utterances], "s")
 
     @fact("%", decimals=0)
     def share_of_turn_low(self) -> Quantity:
@@ -231,6 +333,12 @@ class VoxCPM(Synthesis):
     @fact("times", significant=2)
     def factor_over_paper(self) -> Quantity:
         return self.real_time_factor / self.evidence.voxcpm_factor
+
+
+def _by_length(wanted: Key) -> tuple[int, tuple[tuple[str, str], ...]]:
+    """Forced lengths in their order, then sentences."""
+    told = dict(wanted.parameters)
+    return int(told.get("patches", LENGTHS[-1] + 1)), wanted.parameters
 
 
 class Magpie(Synthesis):
