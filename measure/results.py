@@ -81,6 +81,7 @@ UNITS_OF = {
     "step_kernel_time": _TIME,
     "short_prompt_kernel_time": _TIME,
     "patch_part_time": _TIME,
+    "step_part_time": _TIME,
     "fixed_part_time": _TIME,
     "buffered_step_time": _TIME,
     "final_delay": _TIME,
@@ -91,10 +92,11 @@ UNITS_OF = {
     "streams": ("1",),
     "cer": ("%",),
     "share_of_turn": ("%",),
+    "tokenizers": ("1",),
 }
 """Units that fit a quantity, by the name the quantity has in a key. A quantity not named here may carry any unit."""
 
-MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn")
+MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn", "tokenizers")
 """Quantities of UNITS_OF that can be zero; the others are above it, and none is below."""
 
 SMALLEST, LARGEST = 1e-12, 1e18
@@ -121,6 +123,7 @@ LEAST = {
     "depth": 0,
     "steps": 0,
     "stack": 0,
+    "frames": 1,
     "right": 0,
 }
 """Parameters of a key that are whole numbers, and the least each can be."""

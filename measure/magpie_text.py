@@ -1,0 +1,92 @@
+"""Text for Magpie: sentences in the languages it is said to speak, and which tokenizer each language comes to.
+
+NeMo finds the tokenizer of a language by a table of names, and takes English phonemes where none of them is in the
+checkpoint. A checkpoint has a table of its own, which NeMo 3.0.0 does not read.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+
+from measure.session import Config
+
+ENGLISH = "en"
+
+
+@functools.cache
+def sentences() -> Mapping[str, list[str]]:
+    """What is spoken, by the code of its language."""
+    return msgspec.toml.decode(Path(__file__).with_name("sentences.toml").read_bytes(), type=dict[str, list[str]])
+
+
+def package_tokenizers() -> Mapping[str, Sequence[str]]:
+    """The names that NeMo looks for, by language."""
+    from nemo.collections.tts.parts.utils.tts_dataset_utils import LANGUAGE_TOKENIZER_MAP
+
+    found: Mapping[str, Sequence[str]] = LANGUAGE_TOKENIZER_MAP
+    return found
+
+
+def own_tokenizers(config: Mapping[str, Any]) -> dict[str, str]:
+    """The tokenizer that a checkpoint's configuration names for each language."""
+    named = config.get("language_to_tokenizer_mapping") or {}
+    first = {
+        language: name if isinstance(name, str) else next(iter(name or ()), "") for language, name in named.items()
+    }
+    return {str(language): str(name) for language, name in first.items() if name}
+
+
+def chosen(language: str, available: Sequence[str]) -> str:
+    """The tokenizer that NeMo takes for a language, of those that a checkpoint has."""
+    from nemo.collections.tts.parts.utils.tts_dataset_utils import get_tokenizer_for_language
+
+    return str(get_tokenizer_for_language(language, list(available)))
+
+
+def reached(language: str, available: Sequence[str]) -> bool:
+    """Whether the checkpoint has a tokenizer that NeMo looks for."""
+    return bool(set(package_tokenizers().get(language, ())) & set(available))
+
+
+def told(language: str, config: Mapping[str, Any] | None) -> Config:
+    """What a sample's configuration says of a language's tokenizers; `config` is a checkpoint's, if there is one."""
+    table = package_tokenizers()
+    found: Config = {
+        "in_package_table": language in table,
+        "looked_for": " ".join(table.get(language, ())) or "none",
+        "package_languages": " ".join(sorted(table)),
+        "without_one": chosen("none", ["english_phoneme"]),
+    }
+    if config is not None:
+        available = list(config.get("text_tokenizers") or ())
+        found |= {
+            "checkpoint_tokenizers": " ".join(available),
+            "chosen": chosen(language, available),
+            "named_by_checkpoint": own_tokenizers(config).get(language, "none"),
+        }
+    return found
+
+
+def random_text(model: Any) -> Callable[[int], list[int]]:  # noqa: ANN401  # NeMo's class
+    """Makes texts of random tokens; the last one ends the text."""
+    random = Random(0)
+    most, end = int(model.eos_id) - 2, int(model.eos_id)
+    return lambda count: [*(random.randint(0, most) for _ in range(count - 1)), end]
+
+
+def english_text(model: Any) -> Callable[[int], list[int]]:  # noqa: ANN401
+    """Makes English texts, cut where they have as many tokens as were asked for; the last one ends the text."""
+    name = chosen(ENGLISH, list(model.tokenizer.tokenizers))
+    whole = [int(token) for token in model.tokenizer.encode(text=" ".join(sentences()[ENGLISH]), tokenizer_name=name)]
+
+    def text(count: int) -> list[int]:
+        repeated = whole * (count // max(len(whole), 1) + 1)
+        return [*repeated[: count - 1], int(model.eos_id)]
+
+    return text
