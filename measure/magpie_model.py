@@ -72,7 +72,7 @@ def build(stack: int) -> Any:  # noqa: ANN401
     """The same as torch makes it, on its default device."""
     from omegaconf import OmegaConf
 
-    module = _package()
+    module = package()
     codec = module.AudioCodecModel(cfg=OmegaConf.create(codec_config()))
     with (
         replaced(module.AudioCodecModel, "from_pretrained", lambda _: lambda *args, **kwargs: codec),
@@ -87,7 +87,7 @@ def real(checkpoint: Checkpoint, where: str) -> Any:  # noqa: ANN401
     """The checkpoint's MagpieTTSModel on device `where`. Raises WeightsError if it cannot be loaded."""
     from omegaconf import open_dict
 
-    module = _package()
+    module = package()
     try:
         config = module.MagpieTTSModel.restore_from(str(checkpoint.model), return_config=True)
         with open_dict(config):
@@ -189,7 +189,7 @@ def _ready(model: Any, where: str) -> Any:  # noqa: ANN401
 
 
 @functools.cache
-def _package() -> ModuleType:
+def package() -> ModuleType:
     """NeMo's module of Magpie, its log confined to errors."""
     import logging
 

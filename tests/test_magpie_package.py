@@ -1,5 +1,6 @@
 """Magpie in NeMo itself, at a tiny size, where NeMo is installed: counts, forced lengths, every key, checkpoints."""
 
+import importlib
 import importlib.util
 import wave
 
@@ -60,7 +61,6 @@ def sample(session, text):
 
 def test_the_shape_holds_as_many_numbers_as_the_published_checkpoint():
     """Built without storage: what counts are the tensors that the classes make of the configuration."""
-    from nemo.collections.tts.models import magpietts
 
     def bare(made):
         def build(cfg):
@@ -69,7 +69,7 @@ def test_the_shape_holds_as_many_numbers_as_the_published_checkpoint():
 
         return build
 
-    with replaced(magpietts, "MagpieTTSModel", bare):
+    with replaced(magpie_model.package(), "MagpieTTSModel", bare):
         model = magpie_model.build(magpie_model.shape().stack)
     counts = magpie_model.count(model)
     assert counts.stored == STORED_NUMBERS
@@ -147,9 +147,7 @@ def test_a_run_that_holds_everything_loads_nothing(session, monkeypatch):
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     """A folder with a Magpie and its codec, saved by the package; its text tokenizers need no dictionary."""
-    from nemo.collections.tts.models import magpietts
-    from omegaconf import OmegaConf
-
+    magpietts, create = magpie_model.package(), importlib.import_module("omegaconf").OmegaConf.create
     folder = tmp_path_factory.mktemp("magpie")
     tokenizers = {
         "english_phoneme": {"_target_": f"{TOKENIZERS}EnglishCharsTokenizer"},
@@ -160,10 +158,10 @@ def checkpoint(tmp_path_factory):
         made = tiny_magpie.shape(text_tokenizers=tokenizers, language_to_tokenizer_mapping=named)
         made.model["inference_parameters"]["max_decoder_steps"] = 16  # random weights never end an utterance
         patch.setattr(magpie_model, "shape", lambda: made)
-        codec = magpietts.AudioCodecModel(cfg=OmegaConf.create(magpie_model.codec_config()))
+        codec = magpietts.AudioCodecModel(cfg=create(magpie_model.codec_config()))
         codec.save_to(str(folder / "codec.nemo"))
         config = {**magpie_model.model_config(2), "codecmodel_path": str(folder / "codec.nemo")}
-        model = magpietts.MagpieTTSModel(cfg=OmegaConf.create(config))
+        model = magpietts.MagpieTTSModel(cfg=create(config))
         magpie_model.draw_voices(model)
         model.save_to(str(folder / "magpie.nemo"))
     return folder
