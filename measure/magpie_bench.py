@@ -81,6 +81,8 @@ class Bench:
         told = dict(item.parameters)
         if item.quantity == "tokenizers":
             self._tokenizers(item, told["language"])
+        elif item.quantity == "words_kept":
+            self._words_kept(item, told["language"])
         elif item.quantity in ("frame_rate", "parameters", "loaded_weights"):
             self._held(item)
         elif item.quantity == "memory":
@@ -146,6 +148,17 @@ class Bench:
     def _tokenizers(self, item: Key, language: str) -> None:
         names = magpie_text.package_tokenizers().get(language, ())
         self._record(item, "1", [len(names)], magpie_text.told(language, self._stored))
+
+    def _words_kept(self, item: Key, language: str) -> None:
+        """What the tokenizer leaves of a language that is taken for English, a value a sentence."""
+        name = magpie_text.WITHOUT_ONE
+        if self._checkpoint is None:
+            tokenizer = magpie_text.plain_english()
+        else:
+            tokenizer = self.speaker(self.published).model.tokenizer.tokenizers[name]
+        kept = [magpie_text.kept_percent(tokenizer, text) for text in magpie_text.sentences()[language]]
+        dictionary = "one word of every letter" if self._checkpoint is None else "the checkpoint's"
+        self._record(item, "%", kept, {"tokenizer": name, "class": type(tokenizer).__name__, "dictionary": dictionary})
 
     def _held(self, item: Key) -> None:
         speaker = self.speaker(self.published)

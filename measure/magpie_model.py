@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from measure import magpie_text
 from measure.session import Config
 from measure.stopwatch import replaced
 from measure.weights import HUB, WeightsError
@@ -191,12 +192,9 @@ def _ready(model: Any, where: str) -> Any:  # noqa: ANN401
 @functools.cache
 def package() -> ModuleType:
     """NeMo's module of Magpie, its log confined to errors."""
-    import logging
-
     from nemo.collections.tts.models import magpietts
-    from nemo.utils import logging as log
 
-    log.setLevel(logging.ERROR)
+    magpie_text.confine_log()
     module: ModuleType = magpietts
     return module
 

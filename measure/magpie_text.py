@@ -7,6 +7,7 @@ checkpoint. A checkpoint has a table of its own, which NeMo 3.0.0 does not read.
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -18,11 +19,24 @@ from measure.session import Config
 
 ENGLISH = "en"
 
+WITHOUT_ONE = "english_phoneme"
+"""The tokenizer that NeMo takes for a language for which it finds none."""
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The only word of the dictionary of `plain_english`: it makes every English letter known, and other words spelled."""
+
 
 @functools.cache
 def sentences() -> Mapping[str, list[str]]:
     """What is spoken, by the code of its language."""
     return msgspec.toml.decode(Path(__file__).with_name("sentences.toml").read_bytes(), type=dict[str, list[str]])
+
+
+def confine_log() -> None:
+    """Keep NeMo's log to errors."""
+    from nemo.utils import logging as log
+
+    log.setLevel(logging.ERROR)
 
 
 def package_tokenizers() -> Mapping[str, Sequence[str]]:
@@ -61,7 +75,7 @@ def told(language: str, config: Mapping[str, Any] | None) -> Config:
         "in_package_table": language in table,
         "looked_for": " ".join(table.get(language, ())) or "none",
         "package_languages": " ".join(sorted(table)),
-        "without_one": chosen("none", ["english_phoneme"]),
+        "without_one": chosen("none", [WITHOUT_ONE]),
     }
     if config is not None:
         available = list(config.get("text_tokenizers") or ())
@@ -71,6 +85,26 @@ def told(language: str, config: Mapping[str, Any] | None) -> Config:
             "named_by_checkpoint": own_tokenizers(config).get(language, "none"),
         }
     return found
+
+
+def plain_english() -> Any:  # noqa: ANN401  # NeMo's class
+    """The tokenizer of the published English phonemes, with a dictionary of one word: its real one lies in checkpoints.
+
+    A dictionary does not change what becomes of letters of other scripts, which no English one has.
+    """
+    from nemo.collections.common.tokenizers.text_to_speech.tts_tokenizers import IPATokenizer
+    from nemo.collections.tts.g2p.models.i18n_ipa import IpaG2p
+
+    confine_log()  # it tells of every letter that it leaves out
+    spelled = IpaG2p(phoneme_dict={ALPHABET: [["ə"]]}, locale="en-US", phoneme_probability=1.0)
+    return IPATokenizer(g2p=spelled, locale="en-US", punct=True, apostrophe=True, pad_with_space=False)
+
+
+def kept_percent(tokenizer: Any, text: str) -> float:  # noqa: ANN401
+    """Of how many words of a text anything but spaces and punctuation is left among the tokens, in percent."""
+    words = text.split()
+    left = [any(tokenizer.tokens[token].isalpha() for token in tokenizer.encode(word)) for word in words]
+    return 100 * sum(left) / len(words)
 
 
 def random_text(model: Any) -> Callable[[int], list[int]]:  # noqa: ANN401  # NeMo's class

@@ -93,10 +93,11 @@ UNITS_OF = {
     "cer": ("%",),
     "share_of_turn": ("%",),
     "tokenizers": ("1",),
+    "words_kept": ("%",),
 }
 """Units that fit a quantity, by the name the quantity has in a key. A quantity not named here may carry any unit."""
 
-MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn", "tokenizers")
+MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn", "tokenizers", "words_kept")
 """Quantities of UNITS_OF that can be zero; the others are above it, and none is below."""
 
 SMALLEST, LARGEST = 1e-12, 1e18

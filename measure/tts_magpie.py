@@ -51,7 +51,7 @@ QUESTIONED = ("en", "ko")
 def plan(session: Session) -> list[Key]:
     """Those first that matter most should the time run out; tracing last, since it may slow down what follows."""
     part, (published, *others) = scope(session), stacks(session)
-    held = [_key("tokenizers", language=language) for language in QUESTIONED]
+    held = [_key(name, language=language) for name in ("tokenizers", "words_kept") for language in QUESTIONED]
     held += [_key(name) for name in ("frame_rate", "parameters", "loaded_weights")]
     first = [*_compared(Way(published, part.frames)), *([_key("memory")] if part.traced else [])]
     first += [_key("real_time_factor")] if part.mixed else []

@@ -130,24 +130,45 @@ def whole_s(stack, frames, **way):
     return BEGIN_S + TEXT_S + loop_s(stack, frames, **way) + CODEC_FRAME_S * frames
 
 
-def package():
-    """NeMo's module of texts as far as it is used, to be put into `sys.modules`."""
+def get_tokenizer_for_language(language, available_tokenizers):
+    fitting = [name for name in TABLE.get(language, ()) if name in available_tokenizers]
+    return (fitting or ["english_phoneme"])[0]
 
-    def get_tokenizer_for_language(language, available_tokenizers):
-        fitting = [name for name in TABLE.get(language, ()) if name in available_tokenizers]
-        return (fitting or ["english_phoneme"])[0]
 
-    name = "nemo.collections.tts.parts.utils.tts_dataset_utils"
-    found = {}
-    for depth in range(1, name.count(".") + 2):
-        path = ".".join(name.split(".")[:depth])
-        found[path] = ModuleType(path)
-        found[path].__path__ = []
-    found[name].LANGUAGE_TOKENIZER_MAP = TABLE
-    found[name].get_tokenizer_for_language = get_tokenizer_for_language
-    return found
+class IPATokenizer:
+    """Knows the letters of the words in its dictionary, and leaves out what it does not know."""
+
+    def __init__(self, g2p, **settings):
+        self.tokens = [" ", ".", ",", "?", "'", "<pad>", *sorted({letter for word in g2p for letter in word})]
+
+    def encode(self, text):
+        return [self.tokens.index(letter) for letter in text.upper() if letter in self.tokens]
+
+
+HOLDS = {
+    "nemo.collections.tts.parts.utils.tts_dataset_utils": {
+        "LANGUAGE_TOKENIZER_MAP": TABLE,
+        "get_tokenizer_for_language": get_tokenizer_for_language,
+    },
+    "nemo.collections.common.tokenizers.text_to_speech.tts_tokenizers": {"IPATokenizer": IPATokenizer},
+    "nemo.collections.tts.g2p.models.i18n_ipa": {"IpaG2p": lambda phoneme_dict, **settings: phoneme_dict},
+    "nemo.utils": {"logging": SimpleNamespace(setLevel=lambda level: None)},
+}
+"""NeMo's modules of text as far as they are used."""
 
 
 def install(monkeypatch):
-    for path, module in package().items():
-        monkeypatch.setitem(sys.modules, path, module)
+    """Put NeMo's modules of text into `sys.modules`, and the packages that they are in."""
+    for name, members in HOLDS.items():
+        parts = name.split(".")
+        for depth in range(1, len(parts) + 1):
+            path = ".".join(parts[:depth])
+            if not isinstance(sys.modules.get(path), Stand):
+                monkeypatch.setitem(sys.modules, path, Stand(path))
+        vars(sys.modules[name]).update(members)
+
+
+class Stand(ModuleType):
+    """A module or package of the stand-in."""
+
+    __path__ = ()

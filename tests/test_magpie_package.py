@@ -139,6 +139,12 @@ def test_korean_has_no_tokenizer_in_the_packages_table(session):
     assert "ko" not in korean.config["package_languages"].split()
 
 
+def test_nothing_of_a_korean_sentence_is_left_by_english_phonemes(session):
+    korean, english = (sample(session, f"words_kept?language={language}") for language in ("ko", "en"))
+    assert (korean.values, english.values) == ([0.0] * 3, [100.0] * 3)
+    assert (korean.config["class"], korean.config["tokenizer"]) == ("IPATokenizer", "english_phoneme")
+
+
 def test_a_run_that_holds_everything_loads_nothing(session, monkeypatch):
     monkeypatch.setattr(magpie_bench.Bench, "speaker", lambda *_: pytest.fail("a model was loaded"))
     tts_magpie.measure(session)
@@ -198,7 +204,9 @@ def test_a_folder_with_a_checkpoint_is_measured_and_spoken(real):
 def test_a_language_without_a_tokenizer_is_spoken_with_english_ones(real):
     korean, german = (sample(real, f"real_time_factor?language={language}") for language in ("ko", "de"))
     assert {korean.config["tokenizer"], german.config["tokenizer"]} == {"english_phoneme"}
-    assert korean.config["text_tokens"] < str(len("비가 옵니다.")), "letters that the tokenizer does not know are lost"
+    assert sample(real, "words_kept?language=ko").values == [0.0]
+    assert sample(real, "words_kept?language=ko").config["dictionary"] == "the checkpoint's"
+    assert int(korean.config["text_tokens"]) < len("비가 옵니다."), "letters that the tokenizer does not know are lost"
     own = sample(real, "real_time_factor?language=de&tokenizer=own")
     assert own.config["tokenizer"] == "german_chartokenizer"
     assert german.config["named_by_checkpoint"] == "german_chartokenizer"

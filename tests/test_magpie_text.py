@@ -48,6 +48,11 @@ def test_every_language_says_the_same_sentences():
     assert len(set(every)) == len(every) and all(text.strip() == text for text in every)
 
 
+def test_words_count_of_which_a_letter_is_left():
+    tokenizer = fake_magpie.IPATokenizer({"A": None, "B": None})
+    assert magpie_text.kept_percent(tokenizer, "ab, c a. 비가") == 50.0
+
+
 def encode(text, tokenizer_name):
     assert tokenizer_name == "english_phoneme"
     return list(range(5))

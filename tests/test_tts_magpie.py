@@ -190,6 +190,12 @@ def test_korean_is_in_no_row_of_the_table(measured):
     assert sample(measured, "tokenizers?language=en").values == [2.0]
 
 
+def test_english_phonemes_leave_nothing_of_korean(measured):
+    assert sample(measured, "words_kept?language=ko").values == [0.0] * 3
+    assert sample(measured, "words_kept?language=en").values == [100.0] * 3
+    assert sample(measured, "words_kept?language=ko").config["dictionary"] == "one word of every letter"
+
+
 def test_too_few_frames_are_a_failure_and_no_figure(card, monkeypatch):
     made = card.random
 
