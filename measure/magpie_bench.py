@@ -168,7 +168,9 @@ class Bench:
         elif item.quantity == "parameters":
             parts = {f"{name}_parameters": number for name, number in counts.parts.items()}
             stored = {"stored_numbers": counts.stored, "mask_numbers": counts.masks}
-            self._record(item, "param", [counts.parameters], {**parts, "codec": counts.codec_parameters, **stored})
+            self._record(
+                item, "param", [counts.parameters], {**parts, "codec_parameters": counts.codec_parameters, **stored}
+            )
         else:
             sizes = {"model_gib": counts.model_bytes / 2**30, "codec_gib": counts.codec_bytes / 2**30}
             self._record(item, "GiB", [sum(sizes.values())], {**sizes, "masks_gib": counts.mask_bytes / 2**30})
@@ -217,7 +219,9 @@ class Bench:
         return self._repeats[way]
 
     def _refuse_slow(self, speaker: Speaker, way: Way) -> None:
-        probe = speaker.speak(way._replace(frames=max(PROBED_STEPS * way.stack, FEWEST_FRAMES)))
+        short = way._replace(frames=max(PROBED_STEPS * way.stack, FEWEST_FRAMES))
+        speaker.speak(short)  # the very first call starts the device's libraries as well
+        probe = speaker.speak(short)
         needed = probe.seconds * way.frames / probe.frames
         if needed > SLOW_S:
             raise TooSlowError(f"an utterance of {way.frames} frames would take about {needed:.0f} s")
@@ -227,8 +231,9 @@ class Bench:
         if self._checkpoint is not None:
             return self._sentences(item)
         watch, speaker = Watch(self.session.device), self.speaker(self.published)
-        watch.begin()
         ways = [Way(self.published, frames) for frames in self.scope.mixed]
+        self._refuse_slow(speaker, max(ways))
+        watch.begin()
         made = [(speaker.speak(way), speaker.speak(way))[1] for way in ways]
         watch.end()
         told = {

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from measure import magpie_text
+from measure import device, magpie_text
 from measure.session import Config
 from measure.stopwatch import replaced
 from measure.weights import HUB, WeightsError
@@ -269,8 +269,10 @@ def told(model: Any) -> Config:  # noqa: ANN401
     """What a configuration says of how a model computes."""
     import torch
 
+    names = {name: short for short, name in device.DTYPES.items()}
+    dtype = str(next(model.parameters()).dtype).removeprefix("torch.")
     return {
-        "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
+        "dtype": names.get(dtype, dtype),
         "matmul_tf32": bool(torch.backends.cuda.matmul.allow_tf32),
         "guidance_scale": float(model.inference_parameters.cfg_scale),
         "voice_positions": int(model._baked_embedding_T),

@@ -174,7 +174,7 @@ def test_what_a_model_holds_is_counted(measured):
     assert parameters.values == [3 * 5 + 5]
     assert {
         "decoder_parameters": 20,
-        "codec": 3,
+        "codec_parameters": 3,
         "mask_numbers": 4,
         "stored_numbers": 27,
     }.items() <= parameters.config.items()
