@@ -84,6 +84,7 @@ UNITS_OF = {
     "patch_kernel_time": _TIME,
     "chunk_gap": _TIME,
     "underrun": _TIME,
+    "step_part_time": _TIME,
     "fixed_part_time": _TIME,
     "buffered_step_time": _TIME,
     "final_delay": _TIME,
@@ -94,10 +95,12 @@ UNITS_OF = {
     "streams": ("1",),
     "cer": ("%",),
     "share_of_turn": ("%",),
+    "tokenizers": ("1",),
+    "words_kept": ("%",),
 }
 """Units that fit a quantity, by the name the quantity has in a key. A quantity not named here may carry any unit."""
 
-MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn", "underrun")
+MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn", "tokenizers", "underrun", "words_kept")
 """Quantities of UNITS_OF that can be zero; the others are above it, and none is below."""
 
 SMALLEST, LARGEST = 1e-12, 1e18
@@ -127,6 +130,7 @@ LEAST = {
     "max_length": 1,
     "sentence": 1,
     "stack": 0,
+    "frames": 1,
     "right": 0,
 }
 """Parameters of a key that are whole numbers, and the least each can be."""

@@ -10,6 +10,6 @@ import msgspec
 
 @functools.cache
 def sentences() -> dict[str, tuple[str, ...]]:
-    """The sentences of sentences.toml by language: "ko", "en", "zh"."""
+    """The sentences of sentences.toml by the code of their language, the same ones in each."""
     data = Path(__file__).with_name("sentences.toml").read_bytes()
     return msgspec.toml.decode(data, type=dict[str, tuple[str, ...]])

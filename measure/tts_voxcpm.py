@@ -41,6 +41,9 @@ REFUSALS = {
 }
 """Why not elsewhere. For a patch both language models run once, and the diffusion network 9 times on a batch of two."""
 
+LANGUAGES = ("ko", "en", "zh")
+"""In which real weights say sentences."""
+
 TIME_STEPS = (10, 8, 6, 4, 2)
 """Diffusion time steps. The network is called in all of them but the first: 9, 7, 5, 3 calls and 1."""
 
@@ -85,7 +88,7 @@ def first_keys(lengths: Lengths) -> list[Key]:
 
 def sentence_keys() -> list[Key]:
     """Sentences that real weights say, of no forced length."""
-    counted = [(language, place) for language, said in sentences().items() for place in range(1, len(said) + 1)]
+    counted = [(language, place) for language in LANGUAGES for place in range(1, len(sentences()[language]) + 1)]
     return [_key("utterance_time", language=language, sentence=place) for language, place in counted]
 
 
