@@ -43,6 +43,7 @@ UNITS = (
     "%",
     "1",
     "param",
+    "FLOP",
 )
 """Units a sample may carry."""
 
@@ -78,23 +79,42 @@ UNITS_OF = {
     "utterance_time": _TIME,
     "patch_time": _TIME,
     "step_time": _TIME,
+    "step_part_time": _TIME,
+    "step_flops": ("FLOP",),
     "step_kernel_time": _TIME,
     "short_prompt_kernel_time": _TIME,
     "patch_part_time": _TIME,
     "fixed_part_time": _TIME,
     "buffered_step_time": _TIME,
+    "buffered_step_kernel_time": _TIME,
+    "buffered_step_flops": ("FLOP",),
+    "chunk_length": _TIME,
     "final_delay": _TIME,
+    "cache_memory": _SIZE,
+    "stream_memory": _SIZE,
+    "stream_difference": ("1",),
     "frame_rate": ("step/s",),
     "real_time_factor": ("1",),
     "slope": ("1",),
     "fit_r2": ("1",),
     "streams": ("1",),
+    "buffered_streams": ("1",),
     "cer": ("%",),
+    "wer": ("%",),
     "share_of_turn": ("%",),
 }
 """Units that fit a quantity, by the name the quantity has in a key. A quantity not named here may carry any unit."""
 
-MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn")
+MAY_BE_ZERO = (
+    "buffered_streams",
+    "cer",
+    "fit_r2",
+    "fixed_time",
+    "share_of_turn",
+    "stream_difference",
+    "streams",
+    "wer",
+)
 """Quantities of UNITS_OF that can be zero; the others are above it, and none is below."""
 
 SMALLEST, LARGEST = 1e-12, 1e18
