@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib.metadata
 import importlib.util
 import math
@@ -293,8 +294,14 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 def _version(package: str) -> str:
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         return importlib.metadata.version(package)
-    distributions: Mapping[str, list[str]] = importlib.metadata.packages_distributions()
+    distributions = _distributions()
     return importlib.metadata.version(distributions[package][0]) if package in distributions else ""
+
+
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Which packages bring which modules. Asked for each sample, and in a large environment it takes a second."""
+    return importlib.metadata.packages_distributions()
 
 
 def _sysctl(name: str) -> str:

@@ -223,25 +223,23 @@ class Bench:
         }
 
     def _delay(self, item: Key) -> None:
-        """The rest of the chunk after the end of speech, and the step.
+        """Half a chunk, the step, and what the last feature reaches beyond the chunk.
 
-        Ends are spread evenly over the chunk. While steps are shorter than chunks, no step waits for the one before.
+        Speech ends anywhere in a chunk, which then has to fill before its step can begin: half of it on average. While
+        steps are shorter than chunks, none waits for the one before.
         """
         streams = self._make(item)
         warmups, watch = self._ready(streams), Watch(self.session.device)
-        limit_ms, count = 1e3 * streams.limit_s, self.scope.repeats
+        chunk_ms = 1e3 * streams.limit_s
         watch.begin()
-        values, steps = [], []
-        for place in timing.rounds(count, self.scope.step_s):
-            # A step of 7 over a count that it does not divide visits every place, near and far ones by turns.
-            spoken = (7 * place % count + 0.5) / count
-            steps.append(self._timed(streams))
-            values.append((1 - spoken) * limit_ms + REACH_MS + steps[-1])
+        steps = [self._timed(streams) for _ in timing.rounds(self.scope.repeats, self.scope.step_s)]
         watch.end()
         late = capacity.percentile(steps, capacity.PERCENTILE)
-        if late > limit_ms:
-            raise NotImplementedError(f"a step takes {late:.0f} ms, its chunk {limit_ms:.0f} ms: the delay would grow")
-        told: Config = {"ends": "spread evenly over the chunk", "feature_reach_ms": REACH_MS}
+        if late > chunk_ms:
+            raise NotImplementedError(f"a step takes {late:.0f} ms, its chunk {chunk_ms:.0f} ms: the delay would grow")
+        wait_ms = chunk_ms / 2 + REACH_MS
+        told: Config = {"wait_ms": wait_ms, "wait": "half a chunk, the mean; a whole one at most", "reach_ms": REACH_MS}
+        values = [wait_ms + step for step in steps]
         self._save(item, "ms", values, _of_steps(streams, len(values), warmups, watch, told))
 
     def _chunk(self, item: Key) -> None:
