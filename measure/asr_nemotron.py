@@ -15,7 +15,7 @@ from measure.results import Key, key
 from measure.session import Session
 
 SUMMARY = "streaming recognition with Nemotron in NeMo: steps, streams that keep up, cache against window, errors"
-NEEDS = ("nemo", "torch")
+NEEDS = ("nemo", "torch", "transformers")
 OPTIONS = ("weights", "audio", "recordings", "language")
 """weights=FILE.nemo or weights=hub:OWNER/NAME measures the real model; audio=LABEL:PLACE,... scores what it recognises
 there (a folder of NAME.wav and NAME.txt, a local FLEURS, or hub:google/fleurs), recordings=N no more than so many of
@@ -109,7 +109,7 @@ def speed_keys(text: str, part: Scope) -> list[Key]:
 
 
 def _comparisons(text: str, part: Scope) -> list[Key]:
-    """Arithmetic, streamed against whole, longer windows, and other rates of emission."""
+    """Arithmetic, streamed against whole, longer windows, other rates of emission, and a cache of keys and values."""
     rights, windows = part.rights, [f"{each:g}" for each in part.windows]
     listed = [
         key(NAME, quantity, text, right=right) for quantity in ("step_flops", "buffered_step_flops") for right in rights
@@ -123,7 +123,10 @@ def _comparisons(text: str, part: Scope) -> list[Key]:
         for right in rights
         for name in EMISSIONS
     ]
-    return listed
+    listed += [key(NAME, "step_flops", text, cache="keys_values", right=right) for right in rights]
+    return listed + [
+        key(NAME, "step_part_time", text, cache="keys_values", part="encoder", right=right) for right in rights
+    ]
 
 
 def _capacities(text: str, part: Scope) -> list[Key]:

@@ -6,6 +6,7 @@ are by torch's counter, against which a measurement checks these formulas. Nothi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 FRAME_MS = 80.0
@@ -47,11 +48,11 @@ class Shape(NamedTuple):
     @property
     def parameters(self) -> int:
         """Numbers in the model; the encoder's layers have no biases."""
-        hidden, width, stages = self.hidden, self.prediction, self.subsampling.bit_length() - 1
+        hidden, width, convolutions = self.hidden, self.prediction, self.subsampling.bit_length() - 1
         stage = (9 + 1) * self.channels + (self.channels + 1) * self.channels
-        projection = self.channels * subsampled(self.features, stages) * hidden + hidden
+        projection = self.channels * subsampled(self.features, convolutions) * hidden + hidden
         layer = (4 * self.expansion + 8) * hidden**2 + (self.kernel + 14) * hidden
-        encoder = (9 + 1) * self.channels + (stages - 1) * stage + projection + self.layers * layer
+        encoder = (9 + 1) * self.channels + (convolutions - 1) * stage + projection + self.layers * layer
         lstm = self.prediction_layers * 8 * (width**2 + width)
         joint = (hidden + 1) * width + (width + 1) * width + (width + 1) * (self.vocabulary + 1)
         prompt = (hidden + self.prompts + 1) * 2 * hidden + (2 * hidden + 1) * hidden
@@ -73,15 +74,20 @@ def subsampled(size: int, stages: int = 1) -> int:
     return size
 
 
-def subsampling_flops(shape: Shape, features: int) -> int:
-    """Of the convolutions that make encoder frames out of `features` feature frames, and of the projection behind."""
-    stages = shape.subsampling.bit_length() - 1
-    times, bins = (subsampled(features), subsampled(shape.features))
-    total = 2 * 9 * shape.channels * times * bins
-    for _ in range(stages - 1):
-        times, bins = subsampled(times), subsampled(bins)
-        total += 2 * (9 + shape.channels) * shape.channels * times * bins
-    return total + 2 * times * bins * shape.channels * shape.hidden
+def subsampling_flops(shape: Shape, times: Sequence[int]) -> int:
+    """Of the convolutions that give so many frames one after another, and of the projection behind the last."""
+    first, *others = times
+    bins = subsampled(shape.features)
+    total = 2 * 9 * shape.channels * first * bins
+    for frames in others:
+        bins = subsampled(bins)
+        total += 2 * (9 + shape.channels) * shape.channels * frames * bins
+    return total + 2 * times[-1] * bins * shape.channels * shape.hidden
+
+
+def stages(shape: Shape, features: int) -> list[int]:
+    """Frames behind each of the convolutions that `features` feature frames go through from their beginning."""
+    return [subsampled(features, stage + 1) for stage in range(shape.subsampling.bit_length() - 1)]
 
 
 def layer_flops(shape: Shape, frames: int, keys: int, projected: int) -> int:
@@ -104,24 +110,32 @@ def prompt_flops(shape: Shape, frames: int) -> int:
     return 2 * frames * (shape.hidden + shape.prompts + shape.hidden) * 2 * shape.hidden
 
 
-def cached_flops(shape: Shape, right: int, *, keys_kept: bool = False) -> int:
-    """Of a step of encoder and prompt that keeps a cache.
+def cached_flops(shape: Shape, right: int) -> int:
+    """Of a step of encoder and prompt whose cache holds what goes into the layers, as NeMo's does.
 
-    The cache holds what goes into the layers, so that keys and values of its frames are projected again; with
-    `keys_kept` it holds keys and values in their place. Nine feature frames of the chunk before are subsampled again.
+    Keys and values of the cached frames are projected again, and nine feature frames of the chunk before are subsampled
+    again.
     """
     frames = right + 1
     keys = shape.left + frames
-    layer = layer_flops(shape, frames, keys, frames if keys_kept else keys)
-    again = shape.subsampling + 1
-    subsampling = subsampling_flops(shape, again + shape.subsampling * frames)
-    return subsampling + shape.layers * layer + prompt_flops(shape, frames)
+    given = shape.subsampling * (frames + 1) + 1
+    layers = shape.layers * layer_flops(shape, frames, keys, keys)
+    return subsampling_flops(shape, stages(shape, given)) + layers + prompt_flops(shape, frames)
+
+
+def keys_kept_flops(shape: Shape, right: int) -> int:
+    """Of the same step with a cache of keys and values, and of what goes into each convolution, as transformers' is."""
+    frames = right + 1
+    times = [shape.subsampling * frames >> stage for stage in range(1, shape.subsampling.bit_length())]
+    layers = shape.layers * layer_flops(shape, frames, shape.left + frames, frames)
+    return subsampling_flops(shape, times) + layers + prompt_flops(shape, frames)
 
 
 def window_flops(shape: Shape, frames: int, new: int) -> int:
     """Of a step that encodes a window of so many frames from its beginning, and gives the `new` last ones a prompt."""
     layer = layer_flops(shape, frames, frames, frames)
-    return subsampling_flops(shape, window_features(shape, frames)) + shape.layers * layer + prompt_flops(shape, new)
+    given = window_features(shape, frames)
+    return subsampling_flops(shape, stages(shape, given)) + shape.layers * layer + prompt_flops(shape, new)
 
 
 def window_features(shape: Shape, frames: int) -> int:

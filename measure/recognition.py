@@ -12,12 +12,15 @@ from measure.card import Watch
 from measure.child import classify
 from measure.error_rate import Pair
 from measure.nemotron import HOP, SAMPLE_RATE, Recogniser
+from measure.nemotron_transformers import KeysKept
 from measure.results import Key
 from measure.session import Config, Session
 from measure.stream import Buffered, Cached, Graphed, Streams
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+COUNTER = "torch's FLOP counter, encoder and prompt"
 
 FEW = 30
 """Repeats of what is held against other samples, not against a chunk."""
@@ -71,6 +74,7 @@ class Bench:
     def __init__(self, session: Session, recogniser: Recogniser, config: Config, scope: Scope) -> None:
         self.session, self.recogniser, self.config, self.scope = session, recogniser, config, scope
         self._sets: dict[str, recordings.Recordings] = {}
+        self._keys_kept: KeysKept | None = None
         self._timed_parts: dict[tuple[tuple[str, str], ...], tuple[list[dict[str, float]], Config]] = {}
         self.sound, self.heard = self._sound()
         self._measures: dict[str, Callable[[Key], None]] = {
@@ -103,6 +107,8 @@ class Bench:
                 self._calibrate()
             for item in items:
                 start = time.perf_counter()
+                if "cache" not in dict(item.parameters):
+                    self._keys_kept = None
                 with device.failing(self.session, item):
                     self._measures[item.quantity](item)
                 device.release(self.session.device)
@@ -174,9 +180,48 @@ class Bench:
         streams.arrive()
         return 1e3 * timing.wall_seconds(streams.step, self.session.device)
 
+    @property
+    def keys_kept(self) -> KeysKept:
+        """The same model in transformers, built when it is first asked for."""
+        if self._keys_kept is None:
+            self._keys_kept = KeysKept(self.recogniser.shape, self.recogniser.precision, self.session.device)
+        return self._keys_kept
+
+    def _kept_part(self, item: Key) -> None:
+        """The encoder's part of a step whose cache holds keys and values."""
+        kept, told = self.keys_kept, dict(item.parameters)
+        kept.look_ahead(int(told["right"]))
+        warmups, watch = kept.steps_to_fill + WARMUPS, Watch(self.session.device)
+        for _ in range(warmups):
+            kept.encode(kept.chunk())
+        watch.begin()
+        values = []
+        for _ in timing.rounds(self.scope.repeats, self.scope.step_s):
+            mel = kept.chunk()
+            values.append(1e3 * timing.wall_seconds(lambda mel=mel: kept.encode(mel), self.session.device))  # type: ignore[misc]
+        watch.end()
+        self.session.record(item, "ms", values, {**self.config, **kept.config, "warmups": warmups, **watch.config})
+
+    def _kept_flops(self, item: Key) -> None:
+        from torch.utils.flop_counter import FlopCounterMode
+
+        kept, told = self.keys_kept, dict(item.parameters)
+        kept.attend("eager")
+        kept.look_ahead(int(told["right"]))
+        for _ in range(kept.steps_to_fill):
+            kept.encode(kept.chunk())
+        mel = kept.chunk()
+        with FlopCounterMode(display=False) as counter:
+            kept.prompt(kept.encode(mel))
+        kept.attend("sdpa")
+        counted: Config = {"counted_by": COUNTER, "formula": conformer.keys_kept_flops(kept.shape, kept.right)}
+        self.session.record(item, "FLOP", [counter.get_total_flops()], {**self.config, **kept.config, **counted})
+
     def _part(self, item: Key) -> None:
         """The parts of the same steps; what was timed for one part serves the keys of the others."""
         told = dict(item.parameters)
+        if "cache" in told:
+            return self._kept_part(item)
         part, asked = told.pop("part"), tuple(sorted(told.items()))
         if asked not in self._timed_parts:
             usual = self.recogniser.blank.clone(), self.recogniser.emission
@@ -188,7 +233,7 @@ class Bench:
                 self.recogniser.blank.copy_(usual[0])
                 self.recogniser.emission = usual[1]
         values, config = self._timed_parts[asked]
-        self._save(item, "ms", [1e3 * each[part] for each in values], config)
+        return self._save(item, "ms", [1e3 * each[part] for each in values], config)
 
     def _time_parts(self, item: Key, repeats: int) -> tuple[list[dict[str, float]], Config]:
         """Seconds of each part of each step, and what the configuration says of the steps."""
@@ -279,6 +324,8 @@ class Bench:
         """Encoder and prompt of one step as torch counts them, and by formula."""
         from torch.utils.flop_counter import FlopCounterMode
 
+        if "cache" in dict(item.parameters):
+            return self._kept_flops(item)
         streams, shape = self._make(item), self.recogniser.shape
         mel = streams.hear()
         with FlopCounterMode(display=False) as counter:
@@ -288,14 +335,12 @@ class Bench:
         else:
             formula = conformer.cached_flops(shape, streams.right)
         told: Config = {
-            "counted_by": "torch's FLOP counter, encoder and prompt",
+            "counted_by": COUNTER,
             "formula": formula,
             "rnnt_formula": conformer.joint_flops(shape, streams.frames, 0),
             "rnnt_formula_per_token": conformer.joint_flops(shape, 0, 1),
         }
-        if isinstance(streams, Cached):
-            told["formula_keys_kept"] = conformer.cached_flops(shape, streams.right, keys_kept=True)
-        self._save(item, "FLOP", [counter.get_total_flops()], {**told, **_shape_of_step(streams)})
+        return self._save(item, "FLOP", [counter.get_total_flops()], {**told, **_shape_of_step(streams)})
 
     def _difference(self, item: Key) -> None:
         """Streamed against whole, one value an utterance of noise. TF32, which rounds more than fp32, is off."""

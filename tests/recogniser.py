@@ -168,7 +168,8 @@ class Buffer:
         self.right = model.encoder.asked[-1][1]
 
     def append_audio(self, sound, stream_id):
-        mel, lengths = self.model.preprocessor(torch.from_numpy(sound)[None], torch.tensor([len(sound)]))
+        mel, _ = self.model.preprocessor(torch.from_numpy(sound)[None], torch.tensor([len(sound)]))
+        lengths = torch.tensor([mel.shape[2]])
         if self.buffer is None:
             self.buffer, self.streams_length = mel, lengths
             return

@@ -2,7 +2,9 @@
 
 import dataclasses
 import importlib.util
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -482,7 +484,12 @@ def test_the_stand_in_is_called_as_the_real_model_is(tiny):
 
 @needs_nemo
 def test_real_weights_from_a_file(tiny, tmp_path):
+    # What a model was built from goes into its file, and of this one it is gone.
+    place = Path(tiny.model.model_path).parent
+    place.mkdir()
+    nemotron.write_tokenizer(place, TINY.vocabulary)
     tiny.model.save_to(str(tmp_path / "tiny.nemo"))
+    shutil.rmtree(place)
     found = nemotron.real(TINY, "fp32", "cpu", str(tmp_path / "tiny.nemo"))
     assert (found.weights, found.parameters, found.emission) == ("real", TINY.parameters, "by the weights")
     with pytest.raises(nemotron.WeightsError, match="is another model \\(layers 2, hidden 64"):
@@ -493,10 +500,12 @@ def test_real_weights_from_a_file(tiny, tmp_path):
 
 @needs_nemo
 def test_nemo_measures_every_planned_key(session, monkeypatch):
+    """Where steps outlast their chunk, as on a machine that is busy, there is no delay to record."""
     monkeypatch.setattr(asr_nemotron, "NEMOTRON", TINY)
-    monkeypatch.setattr(asr_nemotron, "CPU", EVERYTHING._replace(repeats=3, most_streams=2))
+    monkeypatch.setattr(asr_nemotron, "CPU", EVERYTHING._replace(rights=(3,), repeats=3, most_streams=2))
     asr_nemotron.measure(session)
     for item in asr_nemotron.plan(session):
-        assert session.load(item) is not None, failures(session)
-    told = session.load(of("step_time", right=0)).config
+        late = item.quantity == "final_delay" and "would grow" in str(failures(session))
+        assert late or session.load(item) is not None, failures(session)
+    told = session.load(of("step_time", right=3)).config
     assert told["prompt_applied"] is True and told["tokens"] > 0

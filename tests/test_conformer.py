@@ -3,7 +3,16 @@
 import pytest
 
 from measure import conformer
-from measure.conformer import NEMOTRON, Shape, cached_flops, layer_flops, window_features, window_flops
+from measure.conformer import (
+    NEMOTRON,
+    Shape,
+    cached_flops,
+    keys_kept_flops,
+    layer_flops,
+    subsampling_flops,
+    window_features,
+    window_flops,
+)
 
 TINY = Shape(
     layers=2, hidden=8, heads=2, channels=4, features=16, left=4, kernel=3, prediction=6, vocabulary=9, prompts=3
@@ -47,10 +56,11 @@ def test_a_layer_written_out():
     assert layer_flops(TINY, 2, 6, 6) == 2 * products
 
 
-def test_keeping_keys_and_values_saves_their_projection():
-    frames = 4
-    saved = cached_flops(TINY, frames - 1) - cached_flops(TINY, frames - 1, keys_kept=True)
-    assert saved == TINY.layers * 2 * 2 * TINY.left * TINY.hidden**2
+def test_keeping_keys_and_values_saves_their_projection_and_the_second_subsampling():
+    right = 3
+    saved = cached_flops(TINY, right) - keys_kept_flops(TINY, right)
+    twice = subsampling_flops(TINY, [21, 11, 6]) - subsampling_flops(TINY, [16, 8, 4])
+    assert saved == TINY.layers * 2 * 2 * TINY.left * TINY.hidden**2 + twice
 
 
 @pytest.mark.parametrize("right", [0, 1, 3, 6, 13])

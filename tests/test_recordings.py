@@ -4,6 +4,7 @@ import io
 import tarfile
 
 import pytest
+import torch
 
 from measure import recordings
 from measure.recordings import RecordingsError, find, sources
@@ -102,17 +103,18 @@ def test_a_label_that_stands_twice_is_refused():
         sources("one,two")
 
 
+def tone(rate):
+    """A second of a pure tone."""
+    return torch.sin(2 * torch.pi * 440 * torch.arange(rate) / rate)
+
+
 def test_sound_is_mono_at_the_rate_of_the_model(tmp_path):
     soundfile = pytest.importorskip("soundfile", reason="reads recordings; part of the extras nemo and accuracy")
-    import numpy
-
-    times = numpy.arange(24_000) / 24_000
-    left = numpy.sin(2 * numpy.pi * 440 * times).astype("float32")
-    soundfile.write(tmp_path / "a.wav", numpy.stack((left, left), 1), 24_000)
-    sound = recordings.sound(tmp_path / "a.wav").numpy()
+    left = tone(24_000)
+    soundfile.write(tmp_path / "a.wav", torch.stack((left, left), 1).numpy(), 24_000)
+    sound = recordings.sound(tmp_path / "a.wav")
     assert abs(len(sound) - 16_000) <= 1
-    expected = numpy.sin(2 * numpy.pi * 440 * numpy.arange(len(sound)) / 16_000)
-    assert numpy.abs(sound[500:-500] - expected[500:-500]).max() < 0.01
+    assert (sound - tone(16_000)[: len(sound)])[500:-500].abs().max() < 0.01
     (tmp_path / "b.wav").write_bytes(b"no sound")
     with pytest.raises(RecordingsError, match="cannot be read"):
         recordings.sound(tmp_path / "b.wav")
