@@ -66,8 +66,7 @@ class Streams:
         self.sound, self.place = sound, 0
         self.hypotheses: Any = None
         self.state: Any = None
-        self.tokens = 0
-        """Emitted by all streams in all steps."""
+        self._counted = 0
         self.lengths = torch.full((streams,), self.frames, dtype=torch.long, device=recogniser.device)
         self.mel = self._first_features()
         self.heard = self._gather()
@@ -76,6 +75,11 @@ class Streams:
     def limit_s(self) -> float:
         """What a step may take: the sound that it takes in."""
         return self.recogniser.shape.chunk_ms(self.right) / 1e3
+
+    @property
+    def tokens(self) -> int:
+        """Emitted by all streams in all steps."""
+        return self._counted + sum(len(each.y_sequence) for each in self.hypotheses or ())
 
     def arrive(self) -> None:
         """The next chunk's sound is in the host's memory; no part of the step."""
@@ -127,13 +131,11 @@ class Streams:
     def decode(self, frames: Tensor) -> None:
         """Tokens of these frames, in the host's memory."""
         if self.decoder == "package":
-            self._keep(
-                self.recogniser.model.decoding.rnnt_decoder_predictions_tensor(
-                    encoder_output=frames,
-                    encoded_lengths=self.lengths,
-                    return_hypotheses=True,
-                    partial_hypotheses=self.hypotheses,
-                )
+            self.hypotheses = self.recogniser.model.decoding.rnnt_decoder_predictions_tensor(
+                encoder_output=frames,
+                encoded_lengths=self.lengths,
+                return_hypotheses=True,
+                partial_hypotheses=self.hypotheses,
             )
             return
         told, self.state = self.recogniser.computer(
@@ -141,11 +143,7 @@ class Streams:
         )
         counts = told.current_lengths[: self.streams].cpu()
         self.texts = told.transcript[: self.streams, : int(counts.max())].cpu()
-        self.tokens += int(counts.sum())
-
-    def _keep(self, hypotheses: Any) -> None:  # noqa: ANN401  # NeMo's
-        self.hypotheses = hypotheses
-        self.tokens = sum(len(each.y_sequence) for each in hypotheses)
+        self._counted += int(counts.sum())
 
     def step(self) -> None:
         """One chunk: features, encoder, prompt, tokens."""
@@ -195,7 +193,7 @@ class Cached(Streams):
         """With the package's decoder, by NeMo's own streaming step."""
         if self.decoder == "batched":
             return super().step()
-        _, _, *self.cache, hypotheses = self.recogniser.model.conformer_stream_step(
+        _, _, *self.cache, self.hypotheses = self.recogniser.model.conformer_stream_step(
             processed_signal=self.hear(),
             processed_signal_length=self.mel_lengths,
             cache_last_channel=self.cache[0],
@@ -205,7 +203,6 @@ class Cached(Streams):
             previous_hypotheses=self.hypotheses,
             drop_extra_pre_encoded=self.dropped,
         )
-        self._keep(hypotheses)
         return None
 
 

@@ -1,5 +1,6 @@
 """Streaming recognition on a stand-in for NeMo's model, and on NeMo itself, tiny, where it is installed."""
 
+import contextlib
 import dataclasses
 import importlib.util
 import shutil
@@ -219,6 +220,34 @@ def test_a_language_has_to_be_one_that_the_model_knows(session, small):
     other = dataclasses.replace(small, options={"language": "xx-XX"})
     asr_nemotron.measure(other)
     assert {detail for _, detail in failures(other).values()} == {"ValueError: Unknown target language 'xx-XX'"}
+
+
+class Recording:
+    """A CUDA graph that only notes what is replayed."""
+
+    replays = 0
+
+    def replay(self):
+        self.replays += 1
+
+
+def test_a_recorded_step_reads_and_writes_the_same_places(bench, monkeypatch):
+    """A graph replays what was recorded on fixed memory: what goes in is copied there, and caches are written back."""
+    for name in ("Stream", "synchronize"):
+        monkeypatch.setattr(torch.cuda, name, lambda *_: None)
+    for name in ("stream", "graph"):
+        monkeypatch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Recording)
+    graphed = stream.Graphed(bench.recogniser, 3, 1, bench.sound, "package")
+    places = [each.data_ptr() for each in (*graphed.cache, graphed._given)]
+    for _ in range(3):
+        graphed.arrive()
+        graphed.step()
+    assert graphed._graph.replays == 3
+    assert [each.data_ptr() for each in (*graphed.cache, graphed._given)] == places
+    assert torch.equal(graphed._given, graphed.mel)
+    assert int(graphed.cache[2]) == SMALL.left
+    assert graphed.encode(graphed.mel) is graphed._encoded
 
 
 def test_forced_emission_is_undone_afterwards(bench):
