@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from measure import conformer
 from measure.nemotron import HOP, SAMPLE_RATE, WINDOW, Recogniser
+from measure.session import Config
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 Decoder: TypeAlias = Literal["package", "batched"]
 """`package`: NeMo's streaming step, which keeps a hypothesis a stream in Python. `batched`: the decoder below it,
 called with the whole batch's state left on the device."""
+
+WARMUPS = 3
+"""Steps before the first that is timed, beyond those that fill the caches."""
 
 FRESH_STREAMS = 256
 """Batches up to this size get new sound at each step; of larger ones gathering it would take longer than the step."""
@@ -278,3 +282,22 @@ def whole_chunks(shape: conformer.Shape, right: int, window_s: float) -> int:
     """Encoder frames in a window of at most `window_s` that holds only whole chunks, so that the last one is whole."""
     frames = int(window_s * 1e3 / conformer.FRAME_MS + 1e-6)
     return frames // (right + 1) * (right + 1)
+
+
+def shape_of_step(streams: Streams) -> Config:
+    """What goes into a step and comes out of it."""
+    told: Config = {
+        "streams": streams.streams,
+        "right_frames": streams.right,
+        "chunk_ms": 1e3 * streams.limit_s,
+        "new_feature_frames": streams.new,
+        "given_feature_frames": streams.kept,
+        "decoded_frames": streams.frames,
+        "decoder_called": streams.decoder,
+        "given_samples": (streams.new + 2 * AHEAD) * HOP,
+    }
+    if isinstance(streams, Cached):
+        kept = "recorded CUDA graph" if isinstance(streams, Graphed) else "called as it is"
+        return {**told, "cache": "inputs of the layers", "encoder": kept}
+    frames = getattr(streams, "window_frames", 0)
+    return {**told, "cache": "none", "window_frames": frames, "window_s": frames * conformer.FRAME_MS / 1e3}

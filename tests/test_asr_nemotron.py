@@ -153,7 +153,7 @@ def bench(small):
     """The bench of the stand-in, its random weights made to emit."""
     made = Bench(small, built(), {}, EVERYTHING)
     with torch.inference_mode():
-        made._calibrate()
+        made.calibrate()
         yield made
 
 
@@ -278,7 +278,7 @@ def test_real_weights_are_not_made_to_emit(small):
 
 def test_parts_of_the_same_steps_serve_all_their_keys(bench, monkeypatch):
     made = []
-    monkeypatch.setattr(bench, "_make", lambda item, made_by=bench._make: made.append(item) or made_by(item))
+    monkeypatch.setattr(bench, "make", lambda item, made_by=bench.make: made.append(item) or made_by(item))
     for part in asr_nemotron.PARTS:
         bench._part(of("step_part_time", part=part, right=3))
     assert len(made) == 1
@@ -291,7 +291,7 @@ def test_parts_of_the_same_steps_serve_all_their_keys(bench, monkeypatch):
 def test_the_delay_is_half_a_chunk_and_the_step(bench, monkeypatch):
     took = iter(range(30, 100))
     monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), next(took) / 1e3)[1])
-    monkeypatch.setattr(bench, "_ready", lambda streams: 0)
+    monkeypatch.setattr(bench, "ready", lambda streams: 0)
     bench._delay(of("final_delay", right=3))
     sample = bench.session.load(of("final_delay", right=3))
     assert sample.values == pytest.approx([160 + recognition.REACH_MS + step for step in (30, 31, 32, 33)])
@@ -312,7 +312,7 @@ def test_streams_that_keep_up_by_the_percentile(bench, monkeypatch):
     batch = bench.recogniser.model.computer.batches
     monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), 0.02 + 0.005 * batch[-1])[1])
     bench.scope = EVERYTHING._replace(most_streams=4096, watch_s=1e9)
-    bench._streams(of("streams", right=3))
+    bench.serving.streams(of("streams", right=3))
     sample = bench.session.load(of("streams", right=3))
     assert 56 <= sample.values[0] <= 60
     told = {
@@ -328,17 +328,17 @@ def test_streams_that_keep_up_by_the_percentile(bench, monkeypatch):
 
 
 def test_memory_that_runs_out_bounds_the_streams(bench, monkeypatch):
-    make = bench._make
+    make = bench.make
 
     def limited(item, streams=1):
         if streams > 20:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return make(item, streams)
 
-    monkeypatch.setattr(bench, "_make", limited)
+    monkeypatch.setattr(bench, "make", limited)
     monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), 0.01)[1])
     bench.scope = EVERYTHING._replace(most_streams=4096)
-    bench._streams(of("streams", right=3))
+    bench.serving.streams(of("streams", right=3))
     sample = bench.session.load(of("streams", right=3))
     assert 16 <= sample.values[0] <= 20
     assert sample.config["limited_by"] == "memory"
@@ -353,7 +353,7 @@ def test_an_error_that_is_not_of_memory_is_a_failure(bench, monkeypatch):
 
 def test_not_even_one_stream_keeps_up(bench, monkeypatch):
     monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), 9.0)[1])
-    bench._streams(of("streams", right=3))
+    bench.serving.streams(of("streams", right=3))
     assert bench.session.load(of("streams", right=3)).values == [0]
 
 
@@ -481,7 +481,7 @@ def test_the_real_model_has_the_size_that_is_computed(tiny):
 def test_the_arithmetic_of_the_real_model_is_the_formula(tiny, right, session):
     with torch.inference_mode():
         for quantity in ("step_flops", "buffered_step_flops"):
-            Bench(session, tiny, {}, EVERYTHING)._flops(of(quantity, right=right))
+            Bench(session, tiny, {}, EVERYTHING).counting.flops(of(quantity, right=right))
             sample = session.load(of(quantity, right=right))
             assert sample.values == [sample.config["formula"]]
 
