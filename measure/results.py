@@ -43,6 +43,7 @@ UNITS = (
     "%",
     "1",
     "param",
+    "FLOP",
 )
 """Units a sample may carry."""
 
@@ -78,29 +79,50 @@ UNITS_OF = {
     "utterance_time": _TIME,
     "patch_time": _TIME,
     "step_time": _TIME,
+    "step_part_time": _TIME,
+    "step_flops": ("FLOP",),
     "step_kernel_time": _TIME,
     "short_prompt_kernel_time": _TIME,
     "patch_part_time": _TIME,
     "patch_kernel_time": _TIME,
     "chunk_gap": _TIME,
     "underrun": _TIME,
-    "step_part_time": _TIME,
     "fixed_part_time": _TIME,
     "buffered_step_time": _TIME,
+    "buffered_step_kernel_time": _TIME,
+    "buffered_step_flops": ("FLOP",),
+    "chunk_length": _TIME,
     "final_delay": _TIME,
+    "cache_memory": _SIZE,
+    "stream_memory": _SIZE,
+    "stream_difference": ("1",),
     "frame_rate": ("step/s",),
     "real_time_factor": ("1",),
     "slope": ("1",),
     "fit_r2": ("1",),
     "streams": ("1",),
+    "buffered_streams": ("1",),
     "cer": ("%",),
+    "wer": ("%",),
     "share_of_turn": ("%",),
     "tokenizers": ("1",),
     "words_kept": ("%",),
 }
 """Units that fit a quantity, by the name the quantity has in a key. A quantity not named here may carry any unit."""
 
-MAY_BE_ZERO = ("cer", "fit_r2", "fixed_time", "share_of_turn", "tokenizers", "underrun", "words_kept")
+MAY_BE_ZERO = (
+    "buffered_streams",
+    "cer",
+    "fit_r2",
+    "fixed_time",
+    "share_of_turn",
+    "stream_difference",
+    "streams",
+    "tokenizers",
+    "underrun",
+    "wer",
+    "words_kept",
+)
 """Quantities of UNITS_OF that can be zero; the others are above it, and none is below."""
 
 SMALLEST, LARGEST = 1e-12, 1e18
@@ -194,7 +216,13 @@ class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Distribution-free interval for the median: order statistics holding it with at least 95%, else the range."""
+        """Distribution-free interval for the median: order statistics holding it with at least 95%, else the range.
+
+        What is one value by nature, such as an error rate over recordings, has its interval in the configuration.
+        """
+        low, high = (self.config.get(f"interval_{end}") for end in ("low", "high"))
+        if isinstance(low, int | float) and isinstance(high, int | float):
+            return min(low, self.median), max(high, self.median)
         return median_interval(self.values)
 
 

@@ -18,10 +18,10 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-SHARED = {"torch", "test", "dev"}
+SHARED = {"torch", "test", "accuracy", "dev"}
 """Extras of the default environment; every other one is an engine with an environment of its own."""
-IMPORTED_AS = {"llama_cpp": "llama-cpp-python", "nemo": "nemo-toolkit"}
-"""Names of engines that need not be installed here, where the module is called otherwise than the package."""
+IMPORTED_AS = {"hibari": "hibari-tts", "llama_cpp": "llama-cpp-python", "nemo": "nemo-toolkit"}
+"""Names of packages that need not be installed here, where the module is called otherwise than the package."""
 BY_HAND = {"nanovllm-voxcpm"}
 """What no extra can install: nano-vllm-voxcpm needs flash-attn, which has to be compiled for the PyTorch there is."""
 
@@ -177,7 +177,7 @@ def foreign(folder, whole):
         ("hooks", True, []),
         ("measure", False, []),
         ("measure", True, set(EXTRAS) - SHARED | {"torch"}),
-        ("tests", True, ["dev"]),
+        ("tests", True, ["dev", "accuracy"]),
     ],
 )
 def test_every_import_is_declared(folder, whole, extras):

@@ -394,3 +394,17 @@ def test_the_interval_covers_the_median_as_often_as_it_says():
 def test_the_interval_holds_the_median(values):
     low, high = results.median_interval(values)
     assert low <= statistics.median(values) <= high
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"interval_low": 3.0, "interval_high": 7}, (3.0, 7)),
+        ({"interval_low": 6.0, "interval_high": 7.0}, (5.0, 7.0)),
+        ({"interval_low": 3.0}, (5.0, 5.0)),
+        ({"interval_low": "3", "interval_high": 7.0}, (5.0, 5.0)),
+    ],
+)
+def test_what_is_one_value_by_nature_brings_its_interval(config, expected):
+    sample = Sample("%", [5.0], "2026-11-30T00:00:00Z", "", config)
+    assert sample.interval == expected

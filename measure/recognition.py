@@ -1,0 +1,258 @@
+"""Measures a streaming recogniser key by key: here steps, their parts, the delay; the rest is asked of its helpers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, cast
+
+from measure import capacity, device, kernels, nemotron, stream, timing
+from measure.card import Watch
+from measure.counting import Counting
+from measure.nemotron import Recogniser
+from measure.results import Key
+from measure.scoring import Scoring
+from measure.serving import Serving
+from measure.session import Config, Session
+from measure.stream import Buffered, Cached, Graphed, Streams, shape_of_step
+
+FEW = 30
+"""Repeats of what is held against other samples, not against a chunk."""
+
+TRACED_STEPS = 8
+
+REACH_MS = 2.5
+"""By how much the last feature of a chunk reaches beyond it: half a window of 25 ms, less the 10 ms of a feature."""
+
+
+class Scope(Protocol):
+    """What of a measurement's scope decides how a key is measured."""
+
+    @property
+    def repeats(self) -> int: ...
+    @property
+    def most_streams(self) -> int: ...
+    @property
+    def watch_s(self) -> float: ...
+    @property
+    def step_s(self) -> float: ...
+
+
+class Bench:
+    """Measures keys of one recogniser."""
+
+    def __init__(self, session: Session, recogniser: Recogniser, config: Config, scope: Scope) -> None:
+        self.session, self.recogniser, self.config, self.scope = session, recogniser, config, scope
+        self._timed_parts: dict[tuple[tuple[str, str], ...], tuple[list[dict[str, float]], Config]] = {}
+        self.counting, self.serving, self.scoring = Counting(self), Serving(self), Scoring(self)
+        self.sound, self.heard = self.scoring.sound()
+        self._measures: dict[str, Callable[[Key], None]] = {
+            "step_time": self._step,
+            "buffered_step_time": self._step,
+            "step_part_time": self._part,
+            "final_delay": self._delay,
+            "chunk_length": self.counting.chunk,
+            "loaded_weights": self._held,
+            "parameters": self._held,
+            "cache_memory": self._cache,
+            "step_flops": self.counting.flops,
+            "buffered_step_flops": self.counting.flops,
+            "stream_difference": self.counting.difference,
+            "streams": self.serving.streams,
+            "buffered_streams": self.serving.streams,
+            "stream_memory": self.serving.memory,
+            "step_kernel_time": self._kernels,
+            "buffered_step_kernel_time": self._kernels,
+            "cer": self.scoring.errors,
+            "wer": self.scoring.errors,
+        }
+
+    def measure(self, items: Iterable[Key]) -> None:
+        """Record each key, or why it has no sample, and print what it cost."""
+        import torch
+
+        with torch.inference_mode():
+            if self.recogniser.weights == "random":
+                self.calibrate()
+            for item in items:
+                start = time.perf_counter()
+                if "cache" not in dict(item.parameters):
+                    self.counting.let_go()
+                with device.failing(self.session, item):
+                    self._measures[item.quantity](item)
+                device.release(self.session.device)
+                print(f"{item}: {time.perf_counter() - start:.1f} s", flush=True)
+
+    def calibrate(self) -> None:
+        """By the frames of streams whose caches are full, with the largest chunk: the fewest steps fill them."""
+        import torch
+
+        right = nemotron.LOOK_AHEADS[-1]
+        streams = Cached(self.recogniser, right, 2, self.sound, "batched")
+        frames = []
+        for step in range(2 * streams.steps_to_fill):
+            streams.arrive()
+            made = streams.prompt(streams.encode(streams.hear()))
+            frames += [made] if step >= streams.steps_to_fill else []
+        rate = nemotron.calibrate(self.recogniser, torch.cat(frames, 2))
+        print(f"random weights emit {rate:.1f} tokens a second and stream", flush=True)
+
+    def make(self, item: Key, streams: int = 1) -> Streams:
+        """The streams that a key is about."""
+        told = dict(item.parameters)
+        right, decoder = int(told["right"]), cast(stream.Decoder, told.get("decoder", "package"))
+        if item.quantity.startswith("buffered"):
+            shape = self.recogniser.shape
+            frames = stream.whole_chunks(shape, right, float(told["window"])) if "window" in told else 0
+            return Buffered(self.recogniser, right, streams, self.sound, decoder, frames)
+        kind = Graphed if told.get("encoder") == "graph" else Cached
+        return kind(self.recogniser, right, streams, self.sound, decoder)
+
+    def ready(self, streams: Streams, fill: bool = False) -> int:
+        """Step until the caches are full, or `fill` them, and a few times more; returns how many steps that took."""
+        steps = stream.WARMUPS
+        if isinstance(streams, Cached) and not isinstance(streams, Graphed):
+            if fill:
+                streams.fill()
+            else:
+                steps += streams.steps_to_fill
+        for _ in range(steps):
+            streams.arrive()
+            streams.step()
+        return steps
+
+    def _step(self, item: Key) -> None:
+        streams = self.make(item)
+        warmups, watch = self.ready(streams), Watch(self.session.device)
+        watch.begin()
+        before = streams.tokens
+        repeats = min(self.scope.repeats, FEW) if "window" in dict(item.parameters) else self.scope.repeats
+        values = [self.timed(streams) for _ in timing.rounds(repeats, self.scope.step_s)]
+        watch.end()
+        told: Config = {"tokens": streams.tokens - before}
+        self.save(item, "ms", values, _of_steps(streams, len(values), warmups, watch, told))
+
+    def timed(self, streams: Streams) -> float:
+        """Milliseconds of a step, from sound in the host's memory to tokens there."""
+        streams.arrive()
+        return 1e3 * timing.wall_seconds(streams.step, self.session.device)
+
+    def _part(self, item: Key) -> None:
+        """The parts of the same steps; what was timed for one part serves the keys of the others."""
+        told = dict(item.parameters)
+        if "cache" in told:
+            return self.counting.kept_part(item)
+        part, asked = told.pop("part"), tuple(sorted(told.items()))
+        if asked not in self._timed_parts:
+            usual = self.recogniser.blank.clone(), self.recogniser.emission
+            try:
+                if "emission" in told:
+                    self._emit(told["emission"])
+                self._timed_parts[asked] = self._time_parts(item, FEW if "emission" in told else self.scope.repeats)
+            finally:
+                self.recogniser.blank.copy_(usual[0])
+                self.recogniser.emission = usual[1]
+        values, config = self._timed_parts[asked]
+        return self.save(item, "ms", [1e3 * each[part] for each in values], config)
+
+    def _time_parts(self, item: Key, repeats: int) -> tuple[list[dict[str, float]], Config]:
+        """Seconds of each part of each step, and what the configuration says of the steps."""
+        streams = self.make(item)
+        warmups, watch = self.ready(streams), Watch(self.session.device)
+        watch.begin()
+        before = streams.tokens
+        values = [self._parts(streams) for _ in timing.rounds(repeats, self.scope.step_s)]
+        watch.end()
+        told: Config = {"tokens": streams.tokens - before, "emission": self.recogniser.emission}
+        return values, {**_of_steps(streams, len(values), warmups, watch, told), "device_waited_for": "after each part"}
+
+    def _emit(self, how: str) -> None:
+        if self.recogniser.weights != "random":
+            raise NotImplementedError("real weights emit what they emit")
+        never = {"none": "forced: no token", "every": "forced: one token on each frame"}
+        self.recogniser.always(1e4 if how == "none" else -1e4, never[how])
+
+    def _parts(self, streams: Streams) -> dict[str, float]:
+        """Seconds of each part of one step, the device waited for after each."""
+        made: list[Any] = []
+        streams.arrive()
+
+        def timed(work: Callable[[], object]) -> float:
+            return timing.wall_seconds(lambda: made.append(work()), self.session.device)
+
+        return {
+            "features": timed(streams.hear),
+            "encoder": timed(lambda: streams.encode(made[0])),
+            "prompt": timed(lambda: streams.prompt(made[1])),
+            "rnnt": timed(lambda: streams.decode(made[2])),
+        }
+
+    def _delay(self, item: Key) -> None:
+        """Half a chunk, the step, and what the last feature reaches beyond the chunk.
+
+        Speech ends anywhere in a chunk, which then has to fill before its step can begin: half of it on average. While
+        steps are shorter than chunks, none waits for the one before.
+        """
+        streams = self.make(item)
+        warmups, watch = self.ready(streams), Watch(self.session.device)
+        chunk_ms = 1e3 * streams.limit_s
+        watch.begin()
+        steps = [self.timed(streams) for _ in timing.rounds(self.scope.repeats, self.scope.step_s)]
+        watch.end()
+        late = capacity.percentile(steps, capacity.PERCENTILE)
+        if late > chunk_ms:
+            raise NotImplementedError(f"a step takes {late:.0f} ms, its chunk {chunk_ms:.0f} ms: the delay would grow")
+        wait_ms = chunk_ms / 2 + REACH_MS
+        told: Config = {"wait_ms": wait_ms, "wait": "half a chunk, the mean; a whole one at most", "reach_ms": REACH_MS}
+        values = [wait_ms + step for step in steps]
+        self.save(item, "ms", values, _of_steps(streams, len(values), warmups, watch, told))
+
+    def _held(self, item: Key) -> None:
+        if item.quantity == "parameters":
+            self.save(item, "param", [self.recogniser.parameters], {})
+        else:
+            self.save(item, "GiB", [self.recogniser.held_bytes / 2**30], {"features": "fp32"})
+
+    def _cache(self, item: Key) -> None:
+        streams = Cached(self.recogniser, nemotron.LOOK_AHEADS[0], 1, self.sound, "package")
+        inputs, convolutions, _ = streams.cache
+        told: Config = {
+            "attention_inputs": "x".join(map(str, inputs.shape)),
+            "convolution_inputs": "x".join(map(str, convolutions.shape)),
+            "by_shape_mib": self.recogniser.shape.cache_values * inputs.element_size() / 2**20,
+        }
+        self.save(item, "MiB", [streams.cache_bytes / 2**20], told)
+
+    def _kernels(self, item: Key) -> None:
+        streams = self.make(item)
+        self.ready(streams)
+
+        def steps() -> None:
+            for _ in range(TRACED_STEPS):
+                streams.step()
+
+        kernels.trace(steps)  # starting the profiler for the first time takes seconds
+        found = [kernels.trace(steps) for _ in range(kernels.TRACES)]
+        if min(each.busy_s for each in found) <= 0:
+            raise ArithmeticError("the profiler saw no kernels")
+        told: Config = {
+            "traced_steps": TRACED_STEPS,
+            "kernels_per_step": round(found[-1].launched / TRACED_STEPS),
+            "kernels": kernels.names(found[-1]),
+            **shape_of_step(streams),
+        }
+        self.save(item, "ms", [1e3 * each.busy_s / TRACED_STEPS for each in found], told)
+
+    def right(self, item: Key) -> int:
+        return int(dict(item.parameters)["right"])
+
+    def save(self, item: Key, unit: str, values: list[float], told: Config) -> None:
+        heard: Config = {"sound": self.heard}
+        self.session.record(item, unit, values, {**self.config, **self.recogniser.config, **heard, **told})
+
+
+def _of_steps(streams: Streams, count: int, warmups: int, watch: Watch, told: Config) -> Config:
+    """What a configuration says of `count` steps, and how often they emitted a token."""
+    seconds = count * streams.limit_s
+    rate: Config = {"tokens_per_second": float(told["tokens"]) / seconds} if "tokens" in told else {}
+    return {"warmups": warmups, **shape_of_step(streams), **told, **rate, **watch.config}
