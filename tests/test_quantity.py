@@ -1,11 +1,11 @@
 """Quantities: units that do not fit are refused, absence and spread propagate, the formula is the one that ran."""
 
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from templates import units
 from templates.quantity import Constant, Kind, Quantity, best, constant, least, median, missing
