@@ -189,11 +189,7 @@ class Bench:
 
     def measure(self, items: Iterable[Key]) -> None:
         """Record each key, or why it has no sample, and print what it cost."""
-        for item in items:
-            start = time.perf_counter()
-            with device.failing(self.session, item):
-                self._measure(item)
-            print(f"{item}: {time.perf_counter() - start:.1f} s", flush=True)
+        device.one_by_one(self.session, items, self._measure)
 
     def _measure(self, item: Key) -> None:
         told = dict(item.parameters)

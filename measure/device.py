@@ -8,7 +8,8 @@ from __future__ import annotations
 import gc
 import os
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,6 +102,15 @@ def failing(session: Session, *keys: Key) -> Iterator[None]:
         fail(session, keys, "not_enough_memory", str(error))
     except Exception as error:
         fail(session, keys, *classify(error))
+
+
+def one_by_one(session: Session, keys: Iterable[Key], measure: Callable[[Key], None]) -> None:
+    """Measure each key by itself, record why where it fails, and print what it cost."""
+    for key in keys:
+        start = time.perf_counter()
+        with failing(session, key):
+            measure(key)
+        print(f"{key}: {time.perf_counter() - start:.1f} s", flush=True)
 
 
 def fail(session: Session, keys: Sequence[Key], reason: str, detail: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -95,7 +95,7 @@ class Texts:
 
     def __init__(self, pieces: Sequence[str], count: Callable[[str], int]) -> None:
         """`count` tells how many tokens a text has."""
-        self._pieces, self._count = pieces, count
+        self._pieces, self.count = pieces, count
         self._made: dict[int, str] = {}
 
     def of(self, tokens: int) -> str:
@@ -106,7 +106,7 @@ class Texts:
 
     def _make(self, tokens: int) -> str:
         text, turn = self._pieces[0], 0
-        while self._count(text) < tokens:
+        while self.count(text) < tokens:
             turn += 1
             text = f"{text} {self._pieces[turn % len(self._pieces)]}"
         return text
@@ -187,14 +187,11 @@ class Bench:
 
     def measure(self, items: Iterable[Key]) -> None:
         """Record each key, or why it has no sample, and print what it cost."""
-        for item in items:
-            start = time.perf_counter()
-            with device.failing(self.session, item):
-                self.measure_one(item, dict(item.parameters))
-            print(f"{item}: {time.perf_counter() - start:.1f} s", flush=True)
+        device.one_by_one(self.session, items, self.measure_one)
 
-    def measure_one(self, item: Key, told: dict[str, str]) -> None:
-        """Record a key; `told` are its parameters. Raises NotImplementedError for a quantity that is not known."""
+    def measure_one(self, item: Key) -> None:
+        """Record a key. Raises NotImplementedError for a quantity that this engine does not tell."""
+        told = dict(item.parameters)
         if item.quantity == "patch_time":
             self._patch_time(item, int(told["steps"]))
         elif item.quantity == "utterance_time":
@@ -213,30 +210,32 @@ class Bench:
         ask, before = self.ask(patches, tokens=tokens), self.card.read()
         whole_s(self.engine, ask)
         values = [whole_s(self.engine, ask) for _ in timing.rounds(self.lengths.repeats, PART_S)]
-        told: Config = {"patches": patches, "text_tokens": tokens, **card.told(before, self.card.read())}
-        self.record(item, "s", values, told)
+        self.record(item, "s", values, card.told(before, self.card.read()), ask)
 
     def _patch_time(self, item: Key, steps: int) -> None:
-        short, long = self.lengths.short, self.lengths.long
-        before = self.card.read()
-        whole_s(self.engine, self.ask(long, steps))
+        short, long = (self.ask(patches, steps) for patches in (self.lengths.short, self.lengths.long))
+        more, before = self.lengths.long - self.lengths.short, self.card.read()
+        whole_s(self.engine, long)
         shorts, longs = [], []
         for _ in timing.rounds(self.lengths.repeats, PART_S):
-            shorts.append(whole_s(self.engine, self.ask(short, steps)))
-            longs.append(whole_s(self.engine, self.ask(long, steps)))
-        told: Config = {"patches_short": short, "patches_long": long, "text_tokens": TEXT_TOKENS}
-        told |= card.told(before, self.card.read())
-        self.record(item, "ms", [1e3 * one for one in patch_s(long - short, shorts, longs)], told, steps)
+            shorts.append(whole_s(self.engine, short))
+            longs.append(whole_s(self.engine, long))
+        told: Config = {"patches_short": self.lengths.short, **card.told(before, self.card.read())}
+        self.record(item, "ms", [1e3 * one for one in patch_s(more, shorts, longs)], told, long)
 
     def _first_audio(self, item: Key) -> None:
         ask, before = self.ask(FIRST_PATCHES), self.card.read()
         arrivals_s(self.engine, ask)
         values = [1e3 * arrivals_s(self.engine, ask)[0] for _ in timing.rounds(FIRST_REPEATS, PART_S)]
-        told: Config = {"patches": FIRST_PATCHES, "text_tokens": TEXT_TOKENS, **card.told(before, self.card.read())}
-        self.record(item, "ms", values, told)
+        self.record(item, "ms", values, card.told(before, self.card.read()), ask)
 
-    def record(self, item: Key, unit: str, values: list[float], told: Config, steps: int = STEPS) -> None:
-        """Save a sample with what engine, measurement and `told` say of it; one warm-up went before."""
-        shared: Config = {"inference_timesteps": steps, "warmups": 1, "sample_rate": self.engine.sample_rate}
-        shared["patch_samples"] = self.engine.patch_samples
-        self.session.record(item, unit, values, {**self.config, **self.engine.config, **shared, **told})
+    def record(
+        self, item: Key, unit: str, values: list[float], told: Mapping[str, str | int | float], ask: Ask | None = None
+    ) -> None:
+        """Save a sample with what the engine and `told` say, and with what was asked for, first as a warm-up."""
+        asked: Config = {}
+        if ask is not None:
+            asked = {"text_tokens": self.texts.count(ask.text), "inference_timesteps": ask.steps, "warmups": 1}
+            asked |= {"patch_samples": self.engine.patch_samples, "sample_rate": self.engine.sample_rate}
+            asked |= {} if ask.patches is None else {"patches": ask.patches}
+        self.session.record(item, unit, values, {**self.config, **self.engine.config, **asked, **told})

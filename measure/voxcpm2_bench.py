@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from measure import audio_file, card, kernels, speaking, timing
-from measure.card import Card
 from measure.results import Key
 from measure.sentences import sentences
 from measure.session import Config, Session
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 PATCH_PARTS = ("language_model", "diffusion", "local_encoder", "stop_check", "vae", OTHER)
 """What a patch is made of, as stages. The VAE decodes a whole utterance at its end: its part is what a patch adds."""
 
-FIXED_PARTS = {"tokenising": "tokenising", "prefill": "prefill", "cache_clearing": "cache_clearing"}
-FIXED_PARTS |= {"last_vae": "vae", OTHER: OTHER}
+FIXED_PARTS = {**{stage: stage for stage in ("tokenising", "prefill", "cache_clearing", OTHER)}, "last_vae": "vae"}
 """Parts of what is done once an utterance, and the stage of each."""
 
 STAGED = (1, 41)
@@ -92,7 +90,8 @@ class VoxCPMBench(Bench):
         speaking.whole_s(self.package, self.ask(self.lengths.long))
         speaking.arrivals_s(self.package, self.ask(self.lengths.short))
 
-    def measure_one(self, item: Key, told: dict[str, str]) -> None:
+    def measure_one(self, item: Key) -> None:
+        told = dict(item.parameters)
         self.package.seed(0)
         special: dict[str, Callable[[], None]] = {
             "parameters": lambda: self._parameters(item),
@@ -108,7 +107,7 @@ class VoxCPMBench(Bench):
         elif item.quantity in special:
             special[item.quantity]()
         else:
-            super().measure_one(item, told)
+            super().measure_one(item)
 
     def _parameters(self, item: Key) -> None:
         own, vae = self.package.parameters
@@ -119,17 +118,20 @@ class VoxCPMBench(Bench):
     def _patch_part(self, item: Key, part: str, *, streamed: bool) -> None:
         staged = self._streamed_stages if streamed else self._whole_stages
         told: Config = {"mode": "streaming" if streamed else "whole", "patch_all_parts_ms": staged.patch_whole_ms}
-        self.record(item, "ms", _above_zero(staged.patch_ms(part)), {**self._told_of_stages(staged), **told})
+        self._record_stage(item, staged.patch_ms(part), staged, told)
 
     def _fixed_part(self, item: Key, part: str) -> None:
         if part == VOICE_STAGE:
             return self._voice(item)
         staged = self._whole_stages
-        self.record(item, "ms", _above_zero(staged.fixed_ms(FIXED_PARTS[part])), self._told_of_stages(staged))
+        self._record_stage(item, staged.fixed_ms(FIXED_PARTS[part]), staged, {})
 
-    def _told_of_stages(self, staged: Staged) -> Config:
-        told: Config = {"patches_short": STAGED[0], "patches_long": STAGED[1], "text_tokens": TEXT_TOKENS}
-        return {**told, "synchronised": staged.switches}
+    def _record_stage(self, item: Key, values: list[float], staged: Staged, told: Config) -> None:
+        """Raises ArithmeticError where a difference came out as no time at all."""
+        if min(values) <= 0:
+            raise ArithmeticError("it takes no longer than the spread of what it was told from")
+        told = {"patches_short": STAGED[0], "synchronised": staged.switches, **told}
+        self.record(item, "ms", values, told, self.ask(STAGED[1]))
 
     @functools.cached_property
     def _whole_stages(self) -> Staged:
@@ -169,7 +171,7 @@ class VoxCPMBench(Bench):
             "loading_and_encoding_ms": 1e3 * _median(with_voice, VOICE_STAGE),
             "longer_prefill_ms": 1e3 * longer_s,
         }
-        self.record(item, "ms", _above_zero(values), {**self._told_of_stages(self._whole_stages), **told})
+        self._record_stage(item, values, self._whole_stages, told)
 
     # Streaming
 
@@ -182,15 +184,13 @@ class VoxCPMBench(Bench):
 
     def _gaps(self, item: Key) -> None:
         values = [1e3 * gap for arrivals in self._arrivals for gap in speaking.gaps_s(arrivals)]
-        self.record(item, "ms", values, self._told_of_streams() | {"longest_ms": max(values)})
+        told: Config = {"streams": len(self._arrivals), "longest_ms": max(values)}
+        self.record(item, "ms", values, told, self.ask(STREAMED_PATCHES))
 
     def _underruns(self, item: Key) -> None:
         patch_audio_s = self.package.patch_samples / self.package.sample_rate
         values = [1e3 * speaking.underrun_s(arrivals, patch_audio_s) for arrivals in self._arrivals]
-        self.record(item, "ms", values, self._told_of_streams())
-
-    def _told_of_streams(self) -> Config:
-        return {"streams": len(self._arrivals), "patches": STREAMED_PATCHES, "text_tokens": TEXT_TOKENS}
+        self.record(item, "ms", values, {}, self.ask(STREAMED_PATCHES))
 
     # Memory and kernels
 
@@ -204,7 +204,7 @@ class VoxCPMBench(Bench):
         peak = self._peak_bytes
         if of == "peak":
             return self.record(item, "MiB", [peak / 2**20], told)
-        left = Card().free_bytes()
+        left = self.card.free_bytes()
         if left is None or self._free_bytes is None:
             raise NotImplementedError("the card does not tell how much of its memory is free")
         self.record(item, "MiB", [(self._free_bytes - left) / 2**20], told)
@@ -222,7 +222,7 @@ class VoxCPMBench(Bench):
         if self.session.device != "cuda":
             raise NotImplementedError("kernels are traced on NVIDIA cards")
         values, told = kernels.step_times(self._traced, TEXT_TOKENS, self.lengths.traced, self.lengths.traces)
-        self.record(item, "ms", values, told)
+        self.record(item, "ms", values, told, self.ask(1 + self.lengths.traced))
 
     def _traced(self, text_tokens: int, patches: int) -> kernels.Trace:
         ask = self.ask(patches, tokens=text_tokens)
@@ -237,12 +237,11 @@ class VoxCPMBench(Bench):
         lengths = {speaking.patches_of(self.package, sound) for _, sound in made}
         if len(lengths) > 1:
             raise ArithmeticError(f"from one seed came utterances of {', '.join(map(str, sorted(lengths)))} patches")
-        told: Config = {"patches": lengths.pop(), "text_tokens": self.package.tokens(ask.text)}
-        told |= card.told(before, self.card.read())
+        told: Config = {"patches": lengths.pop(), **card.told(before, self.card.read())}
         if folder := self.session.options.get("audio"):
             path = Path(folder) / f"{item.subject}-{language}-{place}.wav"
             audio_file.write(path, made[0][1], self.package.sample_rate)
-        self.record(item, "s", [seconds for seconds, _ in made[1:]], told)
+        self.record(item, "s", [seconds for seconds, _ in made[1:]], told, ask)
 
     def _spoken(self, ask: Ask) -> tuple[float, NDArray[float32]]:
         self.package.seed(0)
@@ -251,10 +250,3 @@ class VoxCPMBench(Bench):
 
 def _median(found: list[dict[str, float]], stage: str) -> float:
     return statistics.median(one.get(stage, 0.0) for one in found)
-
-
-def _above_zero(values: list[float]) -> list[float]:
-    """The same values. Raises ArithmeticError where a difference came out as no time at all."""
-    if min(values) <= 0:
-        raise ArithmeticError("it takes no longer than the spread of what it was told from")
-    return values

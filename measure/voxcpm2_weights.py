@@ -84,7 +84,7 @@ def random(where: str, *, compiled: bool) -> Any:  # noqa: ANN401  # voxcpm.VoxC
             model = kinds.VoxCPM2Model(config, tokenizer(), vae, None, device=where)
     model = model.to(device.dtype(PRECISION))
     model.audio_vae = model.audio_vae.to(torch.float32)
-    model.requires_grad_(False).stop_head.weight.zero_()
+    model.to(where).requires_grad_(False).stop_head.weight.zero_()
     _check(model, "random weights")
     pipeline = object.__new__(core.VoxCPM)  # its __init__ reads a checkpoint
     pipeline.tts_model, pipeline.text_normalizer, pipeline.denoiser = (

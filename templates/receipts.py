@@ -10,12 +10,12 @@ from markupsafe import Markup
 
 from measure.limits import Verdict
 from measure.results import Import, Report, Run
-from templates import verdicts
+from templates import config, verdicts
 from templates.facts.edition import Edition
 from templates.facts.group import Group
 from templates.html import plain, safe
 from templates.quantity import Constant, Operation, Quantity, Sampled, tree
-from templates.shared import Shared, cited, entry, undecided
+from templates.shared import Shared, entry, undecided
 from templates.truth import Claim, Comparison
 from templates.voice import Voice
 
@@ -32,6 +32,7 @@ class Receipts:
         self.edition, self.claims, self.shared = edition, claims, shared
         self.needed = set(edition.facts) if needed is None else needed
         """Names of the facts to account for: those that the article, its claims and their inputs use."""
+        self._names = {name: shared.word("receipt", name) for name in config.labels()["receipt"]}
         self.runs = {run.id: run for run in edition.runs}
         shared.groups = {group.path: self._heading(group) for group in edition.all_groups()}
 
@@ -97,8 +98,8 @@ class Receipts:
 
     def _label(self, fact: Quantity) -> str:
         """The name of a fact at the head of its receipt."""
-        source = cited(fact)
-        return plain(source) if source else self.shared.plain(*entry(fact))
+        section, name = entry(fact)
+        return self.shared.plain(section, name) if section else plain(name)
 
     def _judged(self, sampled: Sampled) -> str:
         """How a rejected sample was judged; nothing for a sample that is missing for another reason."""
@@ -127,7 +128,7 @@ class Receipts:
 
     def _row(self, name: str, said: str) -> str:
         """A row of a receipt: its name in labels.toml, and what it says as HTML."""
-        return f"<dt>{self.shared.word('receipt', name)}</dt><dd>{said}</dd>"
+        return f"<dt>{self._names[name]}</dt><dd>{said}</dd>"
 
     def _interval(self, fact: Quantity) -> Iterator[str]:
         if fact.measured and fact.low != fact.high and math.isfinite(fact.low) and math.isfinite(fact.high):

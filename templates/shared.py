@@ -39,6 +39,10 @@ class Shared:
         self._marks: dict[Hashable, str] = {}
         self.groups: dict[str, str] = {}
         """Headings of groups by path, where a page has them."""
+        self.colon = self.mark("colon", lambda voice: voice.colon)
+        self.comma = self.mark("comma", lambda voice: voice.comma)
+        opening = self.mark("opening", lambda voice: voice.brackets[0])
+        self.brackets = opening, self.mark("closing", lambda voice: voice.brackets[1])
         # A fact lives as long as its edition. It is printed many times, and formulas share their operands.
         self._values: dict[tuple[int, bool], str] = {}
         self._titles: dict[str, str] = {}
@@ -80,15 +84,19 @@ class Shared:
 
         return self.mark((section, name, *words.values()), say)
 
-    def number(self, value: float, unit: str = "", *, significant: int | None = None) -> str:
-        """A number with its unit, where it has one."""
+    def number(self, value: float, *, significant: int | None = None) -> str:
+        """A number without a unit."""
+        return formats.number(value, LANGUAGES[0], significant=significant)
+
+    def quantity(self, value: float, unit: str, *, significant: int) -> str:
+        """A number that is no fact, with its unit."""
         if formats.alike(unit):
             return safe(formats.quantity(value, unit, LANGUAGES[0], significant=significant))
 
         def say(voice: Voice) -> str:
             return safe(formats.quantity(value, unit, voice.language, significant=significant))
 
-        return self.mark(("number", value, unit, significant), say)
+        return self.mark(("quantity", value, unit, significant), say)
 
     def date(self, iso: str) -> str:
         """The day of a date or time."""
@@ -131,8 +139,8 @@ class Shared:
 
     def label(self, quantity: Quantity) -> str:
         """The name of a fact."""
-        source = cited(quantity)
-        return safe(source) if source else self.word(*entry(quantity))
+        section, name = entry(quantity)
+        return self.word(section, name) if section else safe(name)
 
     def title(self, quantity: Quantity) -> str:
         """One line on where the number comes from."""
@@ -153,18 +161,6 @@ class Shared:
     def absent(self, absences: tuple[Absence, ...]) -> str:
         """Why something is missing, in words."""
         return self.word("reason", absences[0].reason) if absences else ""
-
-    @property
-    def colon(self) -> str:
-        return self.mark("colon", lambda voice: voice.colon)
-
-    @property
-    def brackets(self) -> tuple[str, str]:
-        return self.mark("(", lambda voice: voice.brackets[0]), self.mark(")", lambda voice: voice.brackets[1])
-
-    @property
-    def comma(self) -> str:
-        return self.mark("comma", lambda voice: voice.comma)
 
     # Formulas
 
@@ -239,15 +235,11 @@ def absent(quantity: Quantity) -> tuple[str, str]:
 
 
 def entry(quantity: Quantity) -> tuple[str, str]:
-    """The entry of labels.toml that names a fact."""
+    """The entry of labels.toml that names a fact, as section and name; without section, its name itself."""
     group, _, name = quantity.name.rpartition(".")
+    if group == "evidence" and isinstance(quantity.origin, Constant):
+        return "", quantity.origin.source
     return "threshold" if group == "threshold" else "fact", name
-
-
-def cited(quantity: Quantity) -> str:
-    """The source that names a fact of the evidence; empty for any other fact."""
-    evidence = quantity.name.startswith("evidence.") and isinstance(quantity.origin, Constant)
-    return quantity.origin.source if evidence and isinstance(quantity.origin, Constant) else ""
 
 
 def undecided(claim: Claim) -> tuple[str, str]:

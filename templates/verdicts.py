@@ -31,10 +31,9 @@ def _status(verdict: Verdict, shared: Shared) -> str:
 
 def _limit(verdict: Verdict, shared: Shared) -> str:
     """What the sample implies against the limit, by which factor, and the keys that both rest on."""
-    value, limit = (
-        shared.number(number or 0.0, verdict.unit, significant=4) for number in (verdict.value, verdict.limit)
-    )
-    factor = shared.number(verdict.factor or 0.0, "times", significant=3)
+    sides = (verdict.value or 0.0, verdict.limit or 0.0)
+    value, limit = (shared.quantity(side, verdict.unit, significant=4) for side in sides)
+    factor = shared.quantity(verdict.factor or 0.0, "times", significant=3)
     text = shared.filled("receipt", "against", value=value, limit=limit, factor=factor)
     told = [f"<code>{plain(key)}</code>" for key in verdict.basis]
     if verdict.from_datasheet:

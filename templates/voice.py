@@ -16,7 +16,7 @@ from templates import formats, particles, printed
 from templates.html import element, marked, plain, safe
 from templates.labels import Labels
 from templates.quantity import Absence, Operation, Origin, Quantity, Sampled
-from templates.shared import MARK, Shared, cited, entry, undecided
+from templates.shared import MARK, Shared, entry, undecided
 from templates.truth import Claim
 
 RECEIPTS = "receipts/"
@@ -119,7 +119,8 @@ class Voice:
 
     def label(self, quantity: Quantity) -> str:
         """The name of a fact in this language."""
-        return cited(quantity) or self.labels.get(*entry(quantity))
+        section, name = entry(quantity)
+        return self.labels.get(section, name) if section else name
 
     def described(self, quantity: Quantity) -> dict[str, Any]:
         """A fact as plain data: value or reason, unit, formula with names and with values, inputs."""

@@ -71,7 +71,7 @@ def test_the_text_grows_with_the_sound(bench, engine):
 def test_a_patch_is_what_two_lengths_differ_by(bench, engine):
     found = sample(bench, "patch_time", steps=4)
     assert found.values == pytest.approx([60.0] * 4)
-    told = {"patches_short": 2, "patches_long": 12, "inference_timesteps": 4, "text_tokens": 30}
+    told = {"patches_short": 2, "patches": 12, "inference_timesteps": 4, "text_tokens": 30}
     assert told.items() <= found.config.items()
     assert {ask.steps for ask in engine.asked} == {4}
     assert len({ask.text for ask in engine.asked}) == 1, "a longer text would be a part of the difference"
