@@ -5,12 +5,18 @@ Each word that judges (near, much, most) is a threshold of thresholds.toml. A pa
 
 from __future__ import annotations
 
-from templates.claims import decoding, speech, step
+from templates.claims import decoding, recognition, step, synthesis, turn
 from templates.claims.register import Predicate
 from templates.facts.edition import Edition
 from templates.truth import Claim
 
-CLAIMS: dict[str, Predicate] = {**decoding.register, **step.register, **speech.register}
+CLAIMS: dict[str, Predicate] = {
+    **decoding.register,
+    **step.register,
+    **synthesis.register,
+    **recognition.register,
+    **turn.register,
+}
 
 
 def judge(edition: Edition) -> dict[str, Claim]:

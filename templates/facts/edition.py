@@ -12,12 +12,14 @@ from templates.config import Told
 from templates.facts.group import Group, fact
 from templates.facts.language_model import Batch, LanguageModel, Narrowed
 from templates.facts.machine import MachineFacts
+from templates.facts.magpie import Magpie
 from templates.facts.recognition import Recognition
 from templates.facts.samples import Samples
-from templates.facts.synthesis import Magpie, SynthesisPair, VoxCPM
+from templates.facts.speakers import SynthesisPair
 from templates.facts.table import Evidence, Thresholds
 from templates.facts.turn import Turn
 from templates.facts.verdicts import Verdicts
+from templates.facts.voxcpm import VoxCPM
 from templates.quantity import Quantity, Sampled, best, least
 from templates.truth import Outcome, at_least, below
 

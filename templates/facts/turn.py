@@ -5,7 +5,7 @@ from __future__ import annotations
 from templates.facts.group import Group, fact
 from templates.facts.language_model import LanguageModel
 from templates.facts.recognition import Recognition
-from templates.facts.synthesis import VoxCPM
+from templates.facts.voxcpm import VoxCPM
 from templates.quantity import Quantity, constant
 
 SENTENCE = constant(20, "tok", "sentence_tokens")

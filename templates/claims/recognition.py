@@ -1,4 +1,4 @@
-"""What the article concludes about synthesis, recognition and the turn that they are parts of."""
+"""What the article concludes about streaming recognition."""
 
 from __future__ import annotations
 
@@ -14,63 +14,6 @@ register = Register()
 claim = register.claim
 
 NONE = constant(0, "1", "zero")
-
-
-# Synthesis
-
-
-@claim
-def time_proportional(e: Edition) -> Truth:
-    """A straight line explains the time of an utterance by its length."""
-    return at_least(e.voxcpm.fit_r2, e.thresholds.linear)
-
-
-@claim
-def factors_fit_line(e: Edition) -> Truth:
-    """No utterance has a smaller real-time factor than the line gives the longest one."""
-    return at_least(e.voxcpm.factor_low, e.voxcpm.factor_by_line)
-
-
-@claim
-def faster_than_playback(e: Edition) -> Truth:
-    """One more second of sound takes less than a second of work, so that a player keeps being supplied."""
-    return below(e.voxcpm.slope, e.thresholds.realtime)
-
-
-@claim
-def slower_than_paper(e: Edition) -> Truth:
-    """A second of sound takes longer than the paper's real-time factor."""
-    return at_least(e.voxcpm.slope_over_paper, e.thresholds.pays)
-
-
-@claim
-def fewer_steps_pay(e: Edition) -> Truth:
-    """Fewer diffusion steps speed synthesis up almost in proportion."""
-    fewer = e.voxcpm.steps[1:]
-    return every((at_least(steps.gain_share, e.thresholds.proportionate) for steps in fewer), e.voxcpm.path)
-
-
-@claim
-def stacking_pays(e: Edition) -> Truth:
-    """Stacking frames speeds Magpie up almost in proportion."""
-    stacked = e.magpie.stacks[1:]
-    return every((at_least(stack.gain_share, e.thresholds.proportionate) for stack in stacked), e.magpie.path)
-
-
-@claim
-def steps_not_size(e: Edition) -> Truth:
-    """A model far larger in parameters is about as fast, or faster: steps count, not parameters."""
-    pair, t = e.synthesis, e.thresholds
-    return at_least(pair.parameters_ratio, t.apart) & at_most(pair.factor_ratio, t.alike)
-
-
-@claim
-def streaming_shortens(e: Edition) -> Truth:
-    """The first sound, streaming, comes before a whole utterance is done."""
-    return below(e.turn.speak_streaming, e.voxcpm.utterance_low)
-
-
-# Recognition
 
 
 @claim
@@ -132,21 +75,6 @@ def recognition_light(e: Edition) -> Truth:
     """A step takes a small part of its chunk's own length."""
     loads = (at_most(chunk.load, e.thresholds.light) for chunk in e.recognition.chunks)
     return every(loads, e.recognition.path)
-
-
-# One turn
-
-
-@claim
-def synthesis_most_of_turn(e: Edition) -> Truth:
-    """Synthesis, played when whole, is most of what follows recognition."""
-    return at_least(e.turn.synthesis_share, e.thresholds.most)
-
-
-@claim
-def streaming_changes_turn(e: Edition) -> Truth:
-    """Played from the first patch on, synthesis takes a smaller share."""
-    return above(e.turn.synthesis_share, e.turn.streaming_share)
 
 
 def _compared(e: Edition) -> list[Chunk]:

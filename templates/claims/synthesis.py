@@ -1,0 +1,61 @@
+"""What the article concludes about speech synthesis."""
+
+from __future__ import annotations
+
+from templates.claims.register import Register
+from templates.facts.edition import Edition
+from templates.truth import Truth, at_least, at_most, below, every
+
+register = Register()
+claim = register.claim
+
+
+@claim
+def time_proportional(e: Edition) -> Truth:
+    """A straight line explains the time of an utterance by its length."""
+    return at_least(e.voxcpm.fit_r2, e.thresholds.linear)
+
+
+@claim
+def factors_fit_line(e: Edition) -> Truth:
+    """No utterance has a smaller real-time factor than the line gives the longest one."""
+    return at_least(e.voxcpm.factor_low, e.voxcpm.factor_by_line)
+
+
+@claim
+def faster_than_playback(e: Edition) -> Truth:
+    """One more second of sound takes less than a second of work, so that a player keeps being supplied."""
+    return below(e.voxcpm.slope, e.thresholds.realtime)
+
+
+@claim
+def slower_than_paper(e: Edition) -> Truth:
+    """A second of sound takes longer than the paper's real-time factor."""
+    return at_least(e.voxcpm.slope_over_paper, e.thresholds.pays)
+
+
+@claim
+def fewer_steps_pay(e: Edition) -> Truth:
+    """Fewer diffusion steps speed synthesis up almost in proportion."""
+    fewer = e.voxcpm.steps[1:]
+    return every((at_least(steps.gain_share, e.thresholds.proportionate) for steps in fewer), e.voxcpm.path)
+
+
+@claim
+def stacking_pays(e: Edition) -> Truth:
+    """Stacking frames speeds Magpie up almost in proportion."""
+    stacked = e.magpie.stacks[1:]
+    return every((at_least(stack.gain_share, e.thresholds.proportionate) for stack in stacked), e.magpie.path)
+
+
+@claim
+def steps_not_size(e: Edition) -> Truth:
+    """A model far larger in parameters is about as fast, or faster: steps count, not parameters."""
+    pair, t = e.synthesis, e.thresholds
+    return at_least(pair.parameters_ratio, t.apart) & at_most(pair.factor_ratio, t.alike)
+
+
+@claim
+def streaming_shortens(e: Edition) -> Truth:
+    """The first sound, streaming, comes before a whole utterance is done."""
+    return below(e.turn.speak_streaming, e.voxcpm.utterance_low)

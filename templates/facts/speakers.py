@@ -1,0 +1,34 @@
+"""Facts about the two synthesisers side by side."""
+
+from __future__ import annotations
+
+from templates.facts.group import Group, fact
+from templates.facts.magpie import Magpie
+from templates.facts.voxcpm import VoxCPM
+from templates.quantity import Quantity
+
+
+class SynthesisPair(Group):
+    """VoxCPM2 beside Magpie."""
+
+    heading = "synthesis"
+
+    def __init__(self, path: str, voxcpm: VoxCPM, magpie: Magpie) -> None:
+        super().__init__(path)
+        self.voxcpm, self.magpie = voxcpm, magpie
+
+    @fact("times", significant=2)
+    def parameters_ratio(self) -> Quantity:
+        return self.voxcpm.parameters / self.magpie.parameters
+
+    @fact("times", significant=2)
+    def memory_ratio_low(self) -> Quantity:
+        return self.voxcpm.memory_low / self.magpie.memory_high
+
+    @fact("times", significant=2)
+    def memory_ratio_high(self) -> Quantity:
+        return self.voxcpm.memory_high / self.magpie.memory_low
+
+    @fact("times", significant=2)
+    def factor_ratio(self) -> Quantity:
+        return self.voxcpm.real_time_factor / self.magpie.real_time_factor
