@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from measure import device, nemotron, recordings
-from measure.conformer import NEMOTRON
-from measure.recognition import Bench
+from measure import device
+from measure.recognition import nemotron, recordings
+from measure.recognition.bench import Bench
+from measure.recognition.conformer import NEMOTRON
 from measure.results import Key, key
 from measure.session import Session
 

@@ -20,9 +20,9 @@ from measure import decoding, device, models, weights
 from measure.card import Watch
 from measure.decoding import ASKED_TOKENS, Prompt
 from measure.engines import vllm
+from measure.engines.streaming import Server, Streamed
 from measure.results import Key, key
 from measure.session import Session
-from measure.streaming import Server, Streamed
 
 SUMMARY = "a language model behind vLLM's server: time to first token for 1, 2 and 4 requests at once"
 NEEDS = vllm.NEEDS

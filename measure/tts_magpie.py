@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from measure import device, magpie_model, magpie_text, sentences
-from measure.magpie_apart import FIXED_PARTS, REST, STEP_PARTS
-from measure.magpie_bench import Bench, Scope, TooSlowError
-from measure.magpie_speech import Way
+from measure import device
 from measure.results import Key, key
 from measure.session import Config, Session
+from measure.synthesis import magpie_model, magpie_text, sentences
+from measure.synthesis.magpie_apart import FIXED_PARTS, REST, STEP_PARTS
+from measure.synthesis.magpie_bench import Bench, Scope, TooSlowError
+from measure.synthesis.magpie_speech import Way
 
 SUMMARY = "Magpie TTS: real-time factors of several stacks, lengths and batches, a step's parts and kernels, memory"
 NEEDS = ("nemo", "torch", "omegaconf")

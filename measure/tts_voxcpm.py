@@ -13,15 +13,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from measure import device, nano_voxcpm, voxcpm2_weights, weights
+from measure import device, weights
 from measure.card import Card
-from measure.nano_voxcpm import NanoVoxCPM
 from measure.results import Key, key
-from measure.sentences import sentences
 from measure.session import Config, Session
-from measure.speaking import STEPS, Bench, Lengths, Texts
-from measure.voxcpm2 import VOICE_STAGE, VoxCPM2
-from measure.voxcpm2_bench import FIXED_PARTS, PATCH_PARTS, VoxCPMBench
+from measure.synthesis import nano_voxcpm, voxcpm2_weights
+from measure.synthesis.nano_voxcpm import NanoVoxCPM
+from measure.synthesis.sentences import sentences
+from measure.synthesis.speaking import STEPS, Bench, Lengths, Texts
+from measure.synthesis.voxcpm2 import VOICE_STAGE, VoxCPM2
+from measure.synthesis.voxcpm2_bench import FIXED_PARTS, PATCH_PARTS, VoxCPMBench
 
 SUMMARY = (
     "speech synthesis with VoxCPM2: utterances of 1 to 16 s, diffusion steps, parts of a patch, streaming, kernels"

@@ -10,8 +10,8 @@ from types import ModuleType, SimpleNamespace
 import torch
 from torch import nn
 
-from measure.conformer import Shape
-from measure.nemotron import HOP, LANGUAGES, Recogniser
+from measure.recognition.conformer import Shape
+from measure.recognition.nemotron import HOP, LANGUAGES, Recogniser
 
 SMALL = Shape(layers=2, hidden=12, heads=4, channels=16, features=6, left=56, prediction=8, vocabulary=30, prompts=4)
 

@@ -14,8 +14,9 @@ import pytest
 import torch
 from msgspec.structs import replace
 
-from measure import error_rate, machine, recordings
-from measure.error_rate import Pair
+from measure import machine
+from measure.recognition import error_rate, recordings
+from measure.recognition.error_rate import Pair
 from measure.results import key
 from measure.session import Session
 

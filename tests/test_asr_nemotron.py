@@ -13,22 +13,12 @@ from msgspec.structs import replace
 from recogniser import SMALL, Buffer, built, with_buffer
 from tiny import failures
 
-from measure import (
-    asr_nemotron,
-    conformer,
-    device,
-    machine,
-    nemotron,
-    recognition,
-    recordings,
-    stream,
-    timing,
-    utterance,
-)
+from measure import asr_nemotron, device, machine, timing
 from measure.asr_nemotron import NAME, Scope
-from measure.conformer import Shape
-from measure.nemotron import LOOK_AHEADS
-from measure.recognition import Bench
+from measure.recognition import conformer, nemotron, recordings, stream, utterance
+from measure.recognition.bench import REACH_MS, Bench
+from measure.recognition.conformer import Shape
+from measure.recognition.nemotron import LOOK_AHEADS
 from measure.results import key, parse_key
 from measure.session import Session
 
@@ -294,8 +284,8 @@ def test_the_delay_is_half_a_chunk_and_the_step(bench, monkeypatch):
     monkeypatch.setattr(bench, "ready", lambda streams: 0)
     bench._delay(of("final_delay", right=3))
     sample = bench.session.load(of("final_delay", right=3))
-    assert sample.values == pytest.approx([160 + recognition.REACH_MS + step for step in (30, 31, 32, 33)])
-    assert sample.config["wait_ms"] == 160 + recognition.REACH_MS
+    assert sample.values == pytest.approx([160 + REACH_MS + step for step in (30, 31, 32, 33)])
+    assert sample.config["wait_ms"] == 160 + REACH_MS
 
 
 def test_steps_longer_than_their_chunk_have_no_delay(bench, monkeypatch):

@@ -5,7 +5,7 @@ import wave
 import numpy
 import pytest
 
-from measure import audio_file
+from measure.synthesis import audio_file
 
 
 def read(path):

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from measure.capacity import Trial, largest, percentile
+from measure.recognition.capacity import Trial, largest, percentile
 
 
 class Bench:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from measure import conformer
-from measure.conformer import (
+from measure.recognition import conformer
+from measure.recognition.conformer import (
     NEMOTRON,
     Shape,
     cached_flops,

@@ -12,9 +12,10 @@ import pytest
 from msgspec.structs import replace
 from test_gguf_file import GEMMA, QWEN
 
-from measure import decode_llama, decoding, gguf_file, graphs_llama, machine, models, peer_llama
+from measure import decode_llama, decoding, graphs_llama, machine, models, peer_llama
 from measure.card import Card
 from measure.decoding import Scope
+from measure.engines import gguf_file
 from measure.engines.llama import Llama
 from measure.kernels import Trace
 from measure.models import Subject

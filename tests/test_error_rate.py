@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from measure import error_rate
-from measure.error_rate import Errors, Pair, characters, interval, normalise, rate, score, words
+from measure.recognition import error_rate
+from measure.recognition.error_rate import Errors, Pair, characters, interval, normalise, rate, score, words
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ import gguf
 import pytest
 from tiny import TINY
 
-from measure import gguf_file, models
-from measure.gguf_file import layers, tensors
+from measure import models
+from measure.engines import gguf_file
+from measure.engines.gguf_file import layers, tensors
 from measure.models import Attention, Model, Subject
 from measure.weights import WeightsError
 

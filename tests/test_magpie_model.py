@@ -4,8 +4,8 @@ import huggingface_hub
 import pytest
 from fake_magpie import Clock, FakeMagpie
 
-from measure import magpie_model
-from measure.magpie_model import Checkpoint
+from measure.synthesis import magpie_model
+from measure.synthesis.magpie_model import Checkpoint
 from measure.weights import WeightsError
 
 

@@ -10,12 +10,13 @@ import torch
 from msgspec.structs import replace
 from tiny import failures
 
-from measure import machine, magpie_bench, magpie_model, magpie_text, sentences, tts_magpie
-from measure.magpie_bench import Scope
-from measure.magpie_speech import Speaker, Way
+from measure import machine, tts_magpie
 from measure.results import parse_key
 from measure.session import Session
-from measure.stopwatch import replaced
+from measure.synthesis import magpie_bench, magpie_model, magpie_text, sentences
+from measure.synthesis.magpie_bench import Scope
+from measure.synthesis.magpie_speech import Speaker, Way
+from measure.synthesis.stopwatch import replaced
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("nemo") is None, reason="NeMo has an environment of its own")
 

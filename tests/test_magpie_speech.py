@@ -5,7 +5,7 @@ import torch
 from fake_magpie import Clock, FakeMagpie, loop_s
 
 from measure import timing
-from measure.magpie_speech import FEWEST_TOKENS, Made, Speaker, Way
+from measure.synthesis.magpie_speech import FEWEST_TOKENS, Made, Speaker, Way
 
 
 @pytest.fixture

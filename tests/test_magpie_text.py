@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import fake_magpie
 import pytest
 
-from measure import magpie_text, sentences
+from measure.synthesis import magpie_text, sentences
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ import numpy
 import pytest
 from voxcpm_package import PATCH_SAMPLES, Clock, package  # noqa: F401  # a fixture
 
-from measure import nano_voxcpm
-from measure.nano_voxcpm import NanoVoxCPM
-from measure.speaking import Ask
+from measure.synthesis import nano_voxcpm
+from measure.synthesis.nano_voxcpm import NanoVoxCPM
+from measure.synthesis.speaking import Ask
 
 
 class Pool:

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from measure import conformer
-from measure.conformer import Shape
-from measure.nemotron import LOOK_AHEADS
-from measure.nemotron_transformers import KeysKept
+from measure.recognition import conformer
+from measure.recognition.conformer import Shape
+from measure.recognition.nemotron import LOOK_AHEADS
+from measure.recognition.nemotron_transformers import KeysKept
 
 TINY = Shape(layers=2, hidden=64, heads=4, channels=16, prediction=32, vocabulary=254)
 

@@ -6,8 +6,8 @@ import tarfile
 import pytest
 import torch
 
-from measure import recordings
-from measure.recordings import RecordingsError, find, sources
+from measure.recognition import recordings
+from measure.recognition.recordings import RecordingsError, find, sources
 
 
 def write(folder, **texts):

@@ -12,9 +12,9 @@ from transformers import AutoTokenizer
 from measure import limits, peer_vllm, serve_vllm, weights
 from measure.card import Card
 from measure.engines import vllm
+from measure.engines.streaming import Server
 from measure.results import parse_key
 from measure.store import load
-from measure.streaming import Server
 
 TEXT = "tiny-1k-bf16"
 

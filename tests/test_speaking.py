@@ -6,9 +6,10 @@ import numpy
 import pytest
 from tiny import failures, session  # noqa: F401  # a fixture
 
-from measure import speaking, timing
+from measure import timing
 from measure.results import key
-from measure.speaking import Ask, Bench, Lengths, Texts
+from measure.synthesis import speaking
+from measure.synthesis.speaking import Ask, Bench, Lengths, Texts
 
 NAME, TEXT = "tts_voxcpm", "voxcpm2-bf16"
 LENGTHS = Lengths((4, 8), short=2, long=12, repeats=4)

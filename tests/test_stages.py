@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from measure import timing
-from measure.stages import OTHER, Stopwatch, Switch
+from measure.synthesis.stages import OTHER, Stopwatch, Switch
 
 
 class Part:

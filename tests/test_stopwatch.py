@@ -3,7 +3,7 @@
 import pytest
 
 from measure import timing
-from measure.stopwatch import Stopwatch, marked, replaced
+from measure.synthesis.stopwatch import Stopwatch, marked, replaced
 
 
 class Work:

@@ -9,12 +9,13 @@ from fake_magpie import Clock, FakeMagpie, loop_s, step_s, whole_s
 from msgspec.structs import replace
 from tiny import failures
 
-from measure import device, kernels, machine, magpie_apart, magpie_bench, magpie_model, timing, tts_magpie
-from measure.magpie_apart import WINDOW
-from measure.magpie_bench import Scope
+from measure import device, kernels, machine, timing, tts_magpie
 from measure.results import dump, parse_key
 from measure.session import Session
 from measure.store import load
+from measure.synthesis import magpie_apart, magpie_bench, magpie_model
+from measure.synthesis.magpie_apart import WINDOW
+from measure.synthesis.magpie_bench import Scope
 
 SMALL = Scope((2, 1), 40, mixed=(8, 20), lengths=(12, 80), depths=(8, 40), requests=(3,), apart=True, traced=True)
 MIB = 2**20

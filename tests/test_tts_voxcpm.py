@@ -12,12 +12,13 @@ from test_nano_voxcpm import install_nano
 from tiny import failures
 from voxcpm_package import COSTS, Clock, Model, install
 
-from measure import kernels, limits, machine, sentences, speaking, timing, tts_voxcpm, voxcpm2_bench, voxcpm2_weights
+from measure import kernels, limits, machine, timing, tts_voxcpm
 from measure.card import Card
 from measure.kernels import Trace
 from measure.results import key
 from measure.session import Session
 from measure.store import load
+from measure.synthesis import sentences, speaking, voxcpm2_bench, voxcpm2_weights
 from measure.weights import WeightsError
 
 NAME, SUBJECT = "tts_voxcpm", "voxcpm2-bf16"

@@ -7,10 +7,10 @@ import pytest
 import torch
 from voxcpm_package import COSTS, SHAPE, Clock, Model, package  # noqa: F401  # a fixture
 
-from measure import speaking, voxcpm2_weights
-from measure.speaking import Ask
-from measure.voxcpm2 import VOICE_STAGE, VoxCPM2
-from measure.voxcpm2_weights import Shape
+from measure.synthesis import speaking, voxcpm2_weights
+from measure.synthesis.speaking import Ask
+from measure.synthesis.voxcpm2 import VOICE_STAGE, VoxCPM2
+from measure.synthesis.voxcpm2_weights import Shape
 from measure.weights import WeightsError
 
 TEXT = " ".join(voxcpm2_weights.WORDS[:10])

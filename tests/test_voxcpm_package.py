@@ -12,13 +12,14 @@ import torch
 if importlib.util.find_spec("voxcpm") is None:
     pytest.skip("voxcpm has an environment of its own", allow_module_level=True)
 
-from measure import audio_file, limits, machine, speaking, tts_voxcpm, voxcpm2_bench, voxcpm2_weights
+from measure import limits, machine, tts_voxcpm
 from measure.results import key
 from measure.session import Session
-from measure.speaking import Ask, Lengths, Texts
 from measure.store import load
-from measure.voxcpm2 import VoxCPM2
-from measure.voxcpm2_weights import Shape
+from measure.synthesis import audio_file, speaking, voxcpm2_bench, voxcpm2_weights
+from measure.synthesis.speaking import Ask, Lengths, Texts
+from measure.synthesis.voxcpm2 import VoxCPM2
+from measure.synthesis.voxcpm2_weights import Shape
 from measure.weights import WeightsError
 
 NAME, SUBJECT = "tts_voxcpm", "voxcpm2-bf16"

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from measure import magpie_model
+from measure.synthesis import magpie_model
 
 WIDTH = 32
 

@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import nn
 
-from measure import voxcpm2_weights
-from measure.voxcpm2_weights import Shape
+from measure.synthesis import voxcpm2_weights
+from measure.synthesis.voxcpm2_weights import Shape
 
 COSTS = {
     "tokenising": 1.0,

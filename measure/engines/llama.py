@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from measure import device, gguf_file, kernels
+from measure import device, kernels
 from measure.card import Card
 from measure.decoding import Answer, Held, Prompt
+from measure.engines import gguf_file
 from measure.models import Subject
 from measure.session import Config, Session
 

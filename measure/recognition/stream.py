@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from measure import conformer
-from measure.nemotron import HOP, SAMPLE_RATE, WINDOW, Recogniser
+from measure.recognition import conformer
+from measure.recognition.nemotron import HOP, SAMPLE_RATE, WINDOW, Recogniser
 from measure.session import Config
 
 if TYPE_CHECKING:

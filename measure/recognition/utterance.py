@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from measure.nemotron import Recogniser
+from measure.recognition.nemotron import Recogniser
 
 if TYPE_CHECKING:
     from torch import Tensor

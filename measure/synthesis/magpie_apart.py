@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from measure import kernels, timing
-from measure.magpie_speech import STEP, Made, Speaker, Way
-from measure.stopwatch import Parts, Stopwatch
+from measure.synthesis.magpie_speech import STEP, Made, Speaker, Way
+from measure.synthesis.stopwatch import Parts, Stopwatch
 
 STEP_PARTS = {
     "embedding": (STEP,),

@@ -11,8 +11,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from measure import conformer, device, weights
-from measure.conformer import Shape
+from measure import device, weights
+from measure.recognition import conformer
+from measure.recognition.conformer import Shape
 from measure.session import Config
 from measure.weights import WeightsError
 

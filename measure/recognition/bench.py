@@ -6,15 +6,16 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, cast
 
-from measure import capacity, device, kernels, nemotron, stream, timing
+from measure import device, kernels, timing
 from measure.card import Watch
-from measure.counting import Counting
-from measure.nemotron import Recogniser
+from measure.recognition import capacity, nemotron, stream
+from measure.recognition.counting import Counting
+from measure.recognition.nemotron import Recogniser
+from measure.recognition.scoring import Scoring
+from measure.recognition.serving import Serving
+from measure.recognition.stream import Buffered, Cached, Graphed, Streams, shape_of_step
 from measure.results import Key
-from measure.scoring import Scoring
-from measure.serving import Serving
 from measure.session import Config, Session
-from measure.stream import Buffered, Cached, Graphed, Streams, shape_of_step
 
 FEW = 30
 """Repeats of what is held against other samples, not against a chunk."""

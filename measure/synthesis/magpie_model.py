@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from measure import device, magpie_text
+from measure import device
 from measure.session import Config
-from measure.stopwatch import replaced
+from measure.synthesis import magpie_text
+from measure.synthesis.stopwatch import replaced
 from measure.weights import HUB, WeightsError
 
 LOADED_BYTES = 3 * 2**30

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from measure import magpie_model, timing
-from measure.stopwatch import marked, replaced
+from measure import timing
+from measure.synthesis import magpie_model
+from measure.synthesis.stopwatch import marked, replaced
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
 
 TOKENS_PER_SECOND = 14
 """Text tokens of one second of sound: about what phonemes and spaces English speech has."""
@@ -79,8 +84,8 @@ class Spoken(NamedTuple):
     sound_s: float
     tokenizer: str
     text_tokens: int
-    samples: list[float]
-    """Between -1 and 1."""
+    samples: NDArray[float32]
+    """[samples], between -1 and 1."""
 
 
 class Speaker:
@@ -178,7 +183,7 @@ class Speaker:
             sound, lengths = self.model.do_tts(text, language=language)
             seconds = self._now() - start
         count = int(lengths[0])
-        samples = sound[0, :count].float().cpu().tolist()
+        samples = sound[0, :count].float().cpu().numpy()
         sound_s = count / float(self.model.output_sample_rate)
         return Spoken(seconds, sound_s, chosen[-1], sum(counted), samples)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from measure import error_rate, recordings, stream, utterance
-from measure.error_rate import Pair
-from measure.nemotron import SAMPLE_RATE
+from measure.recognition import error_rate, recordings, stream, utterance
+from measure.recognition.error_rate import Pair
+from measure.recognition.nemotron import SAMPLE_RATE
 from measure.results import Key
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from measure.recognition import Bench
+    from measure.recognition.bench import Bench
 
 BATCH = 8
 """Recordings that are recognised at once."""

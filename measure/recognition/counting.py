@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from measure import conformer, stream, timing, utterance
+from measure import timing
 from measure.card import Watch
-from measure.nemotron_transformers import KeysKept
+from measure.recognition import conformer, stream, utterance
+from measure.recognition.nemotron_transformers import KeysKept
+from measure.recognition.stream import Buffered, shape_of_step
 from measure.results import Key
 from measure.session import Config
-from measure.stream import Buffered, shape_of_step
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from measure.recognition import Bench
+    from measure.recognition.bench import Bench
 
 COUNTER = "torch's FLOP counter, encoder and prompt"
 

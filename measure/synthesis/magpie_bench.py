@@ -9,12 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from measure import device, kernels, magpie_apart, magpie_model, magpie_text, sentences, sound, timing
+from measure import device, kernels, timing
 from measure.card import Watch
-from measure.magpie_apart import WINDOW, Apart
-from measure.magpie_speech import Made, Speaker, Spoken, Way
 from measure.results import Key
 from measure.session import Config, Session
+from measure.synthesis import audio_file, magpie_apart, magpie_model, magpie_text, sentences
+from measure.synthesis.magpie_apart import WINDOW, Apart
+from measure.synthesis.magpie_speech import Made, Speaker, Spoken, Way
 
 PART_S = 30.0
 """What the repeats of one key may take before they are cut to the fewest."""
@@ -317,7 +318,7 @@ class Bench:
     def _keep(self, name: str, spoken: Spoken) -> None:
         if "audio" in self.session.options:
             rate = int(self.speaker(self.published).model.output_sample_rate)
-            sound.write(Path(self.session.options["audio"]) / name, spoken.samples, rate)
+            audio_file.write(Path(self.session.options["audio"]) / name, spoken.samples, rate)
 
     def _record_spoken(self, item: Key, spoken: Sequence[Spoken], told: Config) -> None:
         lengths: Config = {

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from measure import weights
-from measure.nemotron import SAMPLE_RATE
+from measure.recognition.nemotron import SAMPLE_RATE
 
 if TYPE_CHECKING:
     from torch import Tensor

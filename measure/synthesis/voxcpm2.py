@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from measure import speaking, voxcpm2_weights
 from measure.session import Config
-from measure.speaking import Ask
-from measure.stages import Stopwatch, Switch
+from measure.synthesis import speaking, voxcpm2_weights
+from measure.synthesis.speaking import Ask
+from measure.synthesis.stages import Stopwatch, Switch
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from measure import capacity, device, timing
-from measure.capacity import Trial
+from measure import device, timing
 from measure.child import classify
+from measure.recognition import capacity
+from measure.recognition.capacity import Trial
+from measure.recognition.stream import Cached, Streams, shape_of_step
 from measure.results import Key
 from measure.session import Config
-from measure.stream import Cached, Streams, shape_of_step
 
 if TYPE_CHECKING:
-    from measure.recognition import Bench
+    from measure.recognition.bench import Bench
 
 TRIAL_WARMUPS, SHORT_WATCH = 2, 5
 """Steps by which a number of streams is judged while the largest is sought."""

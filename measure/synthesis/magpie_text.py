@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from measure import sentences
 from measure.session import Config
+from measure.synthesis import sentences
 
 ENGLISH = "en"
 

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from measure import audio_file, card, kernels, speaking, timing
+from measure import card, kernels, timing
 from measure.results import Key
-from measure.sentences import sentences
 from measure.session import Config, Session
-from measure.speaking import PART_S, STEPS, TEXT_TOKENS, Ask, Bench, Lengths, Texts
-from measure.stages import OTHER
-from measure.voxcpm2 import VOICE_STAGE, VoxCPM2
+from measure.synthesis import audio_file, speaking
+from measure.synthesis.sentences import sentences
+from measure.synthesis.speaking import PART_S, STEPS, TEXT_TOKENS, Ask, Bench, Lengths, Texts
+from measure.synthesis.stages import OTHER
+from measure.synthesis.voxcpm2 import VOICE_STAGE, VoxCPM2
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from measure import voxcpm2_weights
 from measure.session import Config
-from measure.speaking import Ask
-from measure.voxcpm2 import GUIDANCE
+from measure.synthesis import voxcpm2_weights
+from measure.synthesis.speaking import Ask
+from measure.synthesis.voxcpm2 import GUIDANCE
 
 if TYPE_CHECKING:
     from numpy import float32

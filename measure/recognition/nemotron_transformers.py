@@ -10,7 +10,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from measure import device
-from measure.conformer import Shape
+from measure.recognition.conformer import Shape
 from measure.session import Config
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Streaming recognition: Nemotron in NeMo's own classes, stepped, counted and scored."""

@@ -1,0 +1,1 @@
+"""Speech synthesis: VoxCPM2 and Magpie, asked, timed and taken apart."""
