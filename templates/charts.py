@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from templates.facts.edition import Edition
 from templates.facts.language_model import LanguageModel
+from templates.facts.recognition_chunk import Chunk
+from templates.facts.recognition_step import PARTS
 from templates.quantity import Quantity
 from templates.voice import Voice
 
@@ -350,10 +352,113 @@ def _stacked(label: str, names: list[str], facts: list[Quantity], index: int) ->
     return {"type": "bar", "orientation": "h", "name": f"@{label}", "y": names, "x": lengths, "marker": colour}
 
 
+def _step_parts(edition: Edition) -> Chart:
+    """The parts of a recogniser's step, stacked, for each chunk."""
+    chunks = [chunk for chunk in edition.recognition.chunks if chunk.step.parts_time.measured]
+    names = [_chunk_name(chunk) for chunk in chunks]
+    traces, rows = [], []
+    for index, name in enumerate(PARTS if chunks else ()):
+        facts = [chunk.step.part(name) for chunk in chunks]
+        traces.append(_stacked(f"part_{name}", names, facts, index))
+        rows += [(f"@part_{name}", chunk.length, one) for chunk, one in zip(chunks, facts, strict=True)]
+    figure = _figure(traces, {"title": {"text": "@step_axis"}}, {"title": {"text": "@chunk"}, "type": "category"}, [])
+    figure["layout"]["barmode"] = "stack"
+    return Chart(figure, ("@part_of_step", "length", "part_time"), rows)
+
+
+def _chunk_name(chunk: Chunk) -> str:
+    return f"{chunk.card_ms} ms"
+
+
+def _delay(edition: Edition) -> Chart:
+    """The delay to the final result and the step against the chunk, with the mean wait for the chunk to fill."""
+    chunks = edition.recognition.chunks
+    series = {
+        "final_delay": [(chunk.length, chunk.final_delay) for chunk in chunks],
+        "step_cached": [(chunk.length, chunk.step_time) for chunk in chunks],
+    }
+    traces, rows = _drawn(series)
+    if rows:
+        longest = max(row[1].value or 0.0 for row in rows)
+        traces.append(_line("@filling", [0.0, longest], [0.0, longest / 2], IDEAL))
+    return Chart(
+        _figure(traces, {"title": {"text": "@chunk_axis"}}, {"title": {"text": "@delay_axis"}}, []),
+        ("@series", "length", "duration"),
+        rows,
+    )
+
+
+def _cache(edition: Edition) -> Chart:
+    """What the cache saves in arithmetic and in time against the chunk, for each length of the window."""
+    series: dict[str, list[tuple[Quantity, Quantity]]] = {}
+    for chunk in edition.recognition.chunks:
+        pairs = {"context": (chunk.work.work_gain, chunk.cache_gain)}
+        pairs |= {
+            f"window{each.seconds.replace('.', '_')}": (each.work_gain, each.cache_gain) for each in chunk.windows
+        }
+        for name, gains in pairs.items():
+            for kind, gain in zip(("work", "time"), gains, strict=True):
+                series.setdefault(f"{kind}_{name}", []).append((chunk.length, gain))
+    traces, rows = _drawn(series)
+    x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    y = {"title": {"text": "@cache_axis"}, "rangemode": "tozero"}
+    return Chart(_figure(traces, x, y, [_rule(1, LIMIT)]), ("@series", "length", "gain"), rows)
+
+
+def _streams(edition: Edition) -> Chart:
+    """Streams that keep up against the chunk, and what the vendor says of its own measurement."""
+    chunks, card = edition.recognition.chunks, edition.recognition.card_streams
+    series = {
+        "streams_cached": [(chunk.length, chunk.streams) for chunk in chunks],
+        "streams_batched": [(chunk.length, chunk.batched_streams) for chunk in chunks],
+        "streams_buffered": [(chunk.length, chunk.buffered_streams) for chunk in chunks],
+        "card_cached": [(length, cached) for length, cached, _ in card],
+        "card_buffered": [(length, buffered) for length, _, buffered in card],
+    }
+    traces, rows = _drawn(series, open_from=3)
+    x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    y = {"title": {"text": "@streams_axis"}, "type": "log"}
+    return Chart(_figure(traces, x, y, []), ("@series", "length", "streams"), rows)
+
+
+def _errors(edition: Edition) -> Chart:
+    """Character error rates against the chunk, with those of the model card."""
+    chunks = edition.recognition.chunks
+    series = {
+        "errors_synthetic": [(chunk.length, chunk.errors.error_synthetic) for chunk in chunks],
+        "errors_read": [(chunk.length, chunk.errors.error_read) for chunk in chunks],
+        "errors_card": [(chunk.length, chunk.errors.card) for chunk in chunks],
+    }
+    traces, rows = _drawn(series, open_from=2)
+    x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    y = {"title": {"text": "@error_axis"}, "rangemode": "tozero"}
+    return Chart(_figure(traces, x, y, []), ("@series", "length", "error_rate"), rows)
+
+
+def _drawn(
+    series: dict[str, list[tuple[Quantity, Quantity]]], open_from: int = 36
+) -> tuple[list[Any], list[tuple[str, Quantity, Quantity]]]:
+    """Traces and rows of the series that have a measured point; from `open_from` on, markers are open."""
+    traces: list[Any] = []
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    for index, (name, points) in enumerate(series.items()):
+        measured = [point for point in points if point[1].measured]
+        if measured:
+            shape = "-open" if index >= open_from else ""
+            traces.append(_points(f"@{name}", measured, index, **_style(index, shape)))
+            rows += [(f"@{name}", x, y) for x, y in measured]
+    return traces, rows
+
+
 _BUILDERS: dict[str, Callable[[Edition], Chart]] = {
     "share": _share,
     "batch": _batch,
     "prefill": _prefill,
     "roofline": _roofline,
     "turn": _turn,
+    "step_parts": _step_parts,
+    "delay": _delay,
+    "cache": _cache,
+    "streams": _streams,
+    "errors": _errors,
 }
