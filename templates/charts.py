@@ -415,7 +415,7 @@ def _streams(edition: Edition) -> Chart:
         "card_cached": [(length, cached) for length, cached, _ in card],
         "card_buffered": [(length, buffered) for length, _, buffered in card],
     }
-    traces, rows = _drawn(series, open_from=3)
+    traces, rows = _drawn(series, cited=("card_cached", "card_buffered"))
     x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
     y = {"title": {"text": "@streams_axis"}, "type": "log"}
     return Chart(_figure(traces, x, y, []), ("@series", "length", "streams"), rows)
@@ -429,22 +429,22 @@ def _errors(edition: Edition) -> Chart:
         "errors_read": [(chunk.length, chunk.errors.error_read) for chunk in chunks],
         "errors_card": [(chunk.length, chunk.errors.card) for chunk in chunks],
     }
-    traces, rows = _drawn(series, open_from=2)
+    traces, rows = _drawn(series, cited=("errors_card",))
     x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
     y = {"title": {"text": "@error_axis"}, "rangemode": "tozero"}
     return Chart(_figure(traces, x, y, []), ("@series", "length", "error_rate"), rows)
 
 
 def _drawn(
-    series: dict[str, list[tuple[Quantity, Quantity]]], open_from: int = 36
+    series: dict[str, list[tuple[Quantity, Quantity]]], cited: tuple[str, ...] = ()
 ) -> tuple[list[Any], list[tuple[str, Quantity, Quantity]]]:
-    """Traces and rows of the series that have a measured point; from `open_from` on, markers are open."""
+    """Traces and rows of the series that have a measured point; those that are `cited` have open markers."""
     traces: list[Any] = []
     rows: list[tuple[str, Quantity, Quantity]] = []
     for index, (name, points) in enumerate(series.items()):
         measured = [point for point in points if point[1].measured]
         if measured:
-            shape = "-open" if index >= open_from else ""
+            shape = "-open" if name in cited else ""
             traces.append(_points(f"@{name}", measured, index, **_style(index, shape)))
             rows += [(f"@{name}", x, y) for x, y in measured]
     return traces, rows

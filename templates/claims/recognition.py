@@ -96,6 +96,14 @@ def emission_takes_time(e: Edition) -> Truth:
 
 
 @claim
+def transducer_within_bounds(e: Edition) -> Truth:
+    """As timed, the transducer takes no less than without tokens and no more than with one on each frame."""
+    steps = [chunk.step for chunk in e.recognition.chunks]
+    pairs = (at_least(s.rnnt_time, s.rnnt_silent) & at_most(s.rnnt_time, s.rnnt_emitting) for s in steps)
+    return every(pairs, e.recognition.path)
+
+
+@claim
 def cache_serves_more(e: Edition) -> Truth:
     """With a cache, more streams keep up than when windows are encoded again."""
     gains = (at_least(chunk.streams_gain, e.thresholds.pays) for chunk in e.recognition.chunks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from measure.results import Key, key
-from templates.facts.group import Group, fact
+from templates.facts.group import Group, Over, fact
 from templates.facts.machine import MachineFacts
 from templates.facts.recognition_chunk import CARD, CARD_CHUNKS, FRAME, MEASUREMENT, Chunk
 from templates.facts.recognition_errors import READ, SYNTHETIC
@@ -36,6 +36,7 @@ class Recognition(Group):
         self.random_weights = samples.weights(MEASUREMENT) == {"random"}
         """Whether steps were timed with random weights, which recognise nothing."""
         self.chunks = [Chunk(self, right) for right in CARD_CHUNKS]
+        self.over = Over(self.chunks)
         self.middle = self.chunks[list(CARD_CHUNKS).index(MIDDLE)]
 
     def parts(self) -> Iterator[Group]:
@@ -52,6 +53,36 @@ class Recognition(Group):
     def timed(self) -> list[Chunk]:
         """Chunks whose step was timed."""
         return [chunk for chunk in self.chunks if chunk.step_time.measured]
+
+    @property
+    def counted(self) -> list[Chunk]:
+        """Chunks whose length was counted in the package's buffer."""
+        return [chunk for chunk in self.chunks if chunk.counted_length.measured]
+
+    @property
+    def parted(self) -> list[Chunk]:
+        """Chunks whose step was timed part by part."""
+        return [chunk for chunk in self.chunks if chunk.step.parts_ratio.measured]
+
+    @property
+    def kept(self) -> list[Chunk]:
+        """Chunks whose encoder was timed with keys and values kept, too."""
+        return [chunk for chunk in self.chunks if chunk.work.kept_time_gain.measured]
+
+    @property
+    def profiled(self) -> list[Chunk]:
+        """Chunks whose step was profiled, or replayed from a CUDA graph."""
+        return [c for c in self.chunks if c.step.kernel_share.measured or c.step.graph_gain.measured]
+
+    @property
+    def heard(self) -> list[Chunk]:
+        """Chunks with which recordings were recognised."""
+        return [c for c in self.chunks if c.errors.error_synthetic.measured or c.errors.error_read.measured]
+
+    @property
+    def scored(self) -> list[Chunk]:
+        """Those for which more than the character error rate of streamed sound is known."""
+        return [c for c in self.heard if c.errors.words_read.measured or c.errors.words_synthetic.measured]
 
     @property
     def card_streams(self) -> list[tuple[Quantity, Quantity, Quantity]]:

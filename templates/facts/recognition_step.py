@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from templates.facts.constants import TOKEN
 from templates.facts.group import Group, fact
 from templates.quantity import Quantity
 
@@ -68,6 +69,11 @@ class ChunkStep(Group):
     def emitted(self) -> Quantity:
         """Tokens in a second of sound, as random weights emitted them while steps were timed."""
         return self.chunk.told("step_time", "tokens_per_second", "tok/s")
+
+    @fact("%", decimals=0)
+    def emitting_share(self) -> Quantity:
+        """Share of the frames that emitted a token, where one a frame is the most."""
+        return self.emitted * self.chunk.recognition.frame / TOKEN
 
     @fact("ms")
     def rnnt_silent(self) -> Quantity:
