@@ -90,6 +90,6 @@ class Over:
     def __init__(self, groups: Sequence[Group]) -> None:
         self._groups = groups
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Over | list[Quantity]:
         found = [getattr(group, name) for group in self._groups]
         return Over(found) if found and isinstance(found[0], Group) else found
