@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from templates.facts.edition import Edition
 from templates.facts.language_model import LanguageModel
 from templates.facts.recognition_chunk import Chunk
-from templates.facts.recognition_step import PARTS
+from templates.facts.recognition_step import PARTS, WINDOWS
 from templates.quantity import Quantity
 from templates.voice import Voice
 
@@ -383,22 +383,19 @@ def _delay(edition: Edition) -> Chart:
         traces.append(_line("@filling", [0.0, longest], [0.0, longest / 2], IDEAL))
     return Chart(
         _figure(traces, {"title": {"text": "@chunk_axis"}}, {"title": {"text": "@delay_axis"}}, []),
-        ("@series", "length", "duration"),
+        ("@series", "length", "@duration"),
         rows,
     )
 
 
 def _cache(edition: Edition) -> Chart:
     """What the cache saves in arithmetic and in time against the chunk, for each length of the window."""
-    series: dict[str, list[tuple[Quantity, Quantity]]] = {}
-    for chunk in edition.recognition.chunks:
-        pairs = {"context": (chunk.work.work_gain, chunk.cache_gain)}
-        pairs |= {
-            f"window{each.seconds.replace('.', '_')}": (each.work_gain, each.cache_gain) for each in chunk.windows
-        }
-        for name, gains in pairs.items():
-            for kind, gain in zip(("work", "time"), gains, strict=True):
-                series.setdefault(f"{kind}_{name}", []).append((chunk.length, gain))
+    chunks = edition.recognition.chunks
+    names = {index: f"window{seconds.replace('.', '_')}" for index, seconds in enumerate(WINDOWS)}
+    series = {"work_context": [(chunk.length, chunk.work.work_gain) for chunk in chunks]}
+    series |= {f"work_{n}": [(c.length, c.windows[index].work_gain) for c in chunks] for index, n in names.items()}
+    series |= {"time_context": [(chunk.length, chunk.cache_gain) for chunk in chunks]}
+    series |= {f"time_{n}": [(c.length, c.windows[index].cache_gain) for c in chunks] for index, n in names.items()}
     traces, rows = _drawn(series)
     x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
     y = {"title": {"text": "@cache_axis"}, "rangemode": "tozero"}
@@ -429,23 +426,23 @@ def _errors(edition: Edition) -> Chart:
         "errors_read": [(chunk.length, chunk.errors.error_read) for chunk in chunks],
         "errors_card": [(chunk.length, chunk.errors.card) for chunk in chunks],
     }
-    traces, rows = _drawn(series, cited=("errors_card",))
+    traces, rows = _drawn(series)
     x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
     y = {"title": {"text": "@error_axis"}, "rangemode": "tozero"}
-    return Chart(_figure(traces, x, y, []), ("@series", "length", "error_rate"), rows)
+    return Chart(_figure(traces, x, y, []), ("@series", "length", "@error_rate"), rows)
 
 
 def _drawn(
     series: dict[str, list[tuple[Quantity, Quantity]]], cited: tuple[str, ...] = ()
 ) -> tuple[list[Any], list[tuple[str, Quantity, Quantity]]]:
-    """Traces and rows of the series that have a measured point; those that are `cited` have open markers."""
+    """Traces and rows of the series that have a measured point; those that are `cited` are open points, no line."""
     traces: list[Any] = []
     rows: list[tuple[str, Quantity, Quantity]] = []
     for index, (name, points) in enumerate(series.items()):
         measured = [point for point in points if point[1].measured]
         if measured:
-            shape = "-open" if name in cited else ""
-            traces.append(_points(f"@{name}", measured, index, **_style(index, shape)))
+            style = _style(index, "-open" if name in cited else "")
+            traces.append(_points(f"@{name}", measured, index, lines=name not in cited, showlegend=True, **style))
             rows += [(f"@{name}", x, y) for x, y in measured]
     return traces, rows
 

@@ -255,7 +255,10 @@ class Page:
 
     def _table(self, chart: charts.Chart) -> Markup:
         said = [charts.said(head, self.voice) for head in chart.head]
-        heads = [said[0], *(self.voice.labels.get("fact", name) for name in said[1:])]
+        heads = [
+            text if head.startswith("@") else self.voice.labels.get("fact", head)
+            for head, text in zip(chart.head, said, strict=True)
+        ]
         names = {name: element("td", charts.said(name, self.voice)) for name, _, _ in chart.rows}
         cells = self.voice.fact
         rows = [f"<tr>{names[name]}<td>{cells(x)}</td><td>{cells(y)}</td></tr>" for name, x, y in chart.rows]

@@ -100,7 +100,7 @@ def test_what_a_step_consists_of(told):
     assert step.parts_time.value == pytest.approx(20)
     assert step.parts_ratio.value == pytest.approx(20 / 16)
     assert step.encoder_share.value == pytest.approx(80)
-    assert step.emission_ratio.value == pytest.approx(1.5)
+    assert (step.rnnt_silent.value, step.rnnt_emitting.value) == (2, 3)
 
 
 def test_tokens_a_frame(told):

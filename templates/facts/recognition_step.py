@@ -85,10 +85,6 @@ class ChunkStep(Group):
         """The transducer when it emits one on each frame."""
         return self._part("rnnt", emission="every")
 
-    @fact("times")
-    def emission_ratio(self) -> Quantity:
-        return self.rnnt_emitting / self.rnnt_silent
-
     @fact("ms")
     def step_kernels(self) -> Quantity:
         """Time of a step in which a kernel runs, as a profiler sees it."""
