@@ -70,6 +70,12 @@ class Recognition(Group):
         return [chunk for chunk in self.chunks if chunk.work.kept_time_gain.measured]
 
     @property
+    def profiled(self) -> list[Chunk]:
+        """Chunks whose step was profiled or replayed from a CUDA graph; where none was, the middle one."""
+        found = [c for c in self.chunks if c.step.kernel_share.measured or c.step.graph_gain.measured]
+        return found or [self.middle]
+
+    @property
     def heard(self) -> list[Chunk]:
         """Chunks with which recordings were recognised."""
         return [c for c in self.chunks if c.errors.error_synthetic.measured or c.errors.error_read.measured]
