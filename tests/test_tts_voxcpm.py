@@ -238,6 +238,12 @@ def test_kernels_are_traced_of_patches(measured):
     assert (eager.config["traced_steps"], len(eager.values)) == (tts_voxcpm.EAGER.traced, tts_voxcpm.EAGER.traces)
 
 
+def test_kernels_are_traced_after_all_that_is_timed(card):
+    own = [item for item in tts_voxcpm.plan(card) if item not in tts_voxcpm.nano_keys()]
+    assert own[-2:] == tts_voxcpm.kernel_keys()
+    assert not any(item.quantity == "patch_kernel_time" for item in own[:-2])
+
+
 def test_without_compiling_and_with_a_smaller_cache_samples_say_so(measured):
     eager, small = (
         sample(measured, "patch_time", compile="off", steps=10),
@@ -281,7 +287,7 @@ def test_only_what_the_run_lacks_is_measured(card, monkeypatch):
     tts_voxcpm.measure(card)
     after = load(card.results).runs[0].samples
     assert set(after) - set(first) == {str(item) for item in tts_voxcpm.small_cache_keys()}
-    assert resized == [1024]
+    assert resized == [1024, 8192], "and back, for the kernels that are traced afterwards"
 
 
 def test_a_model_that_cannot_be_built_fails_every_key_but_the_other_engines(card, monkeypatch):
