@@ -360,8 +360,9 @@ def _magpie_step(edition: Edition) -> Chart:
             traces.append(_stacked(label, names, [part.frame_part for part in parts], index))
             told = zip(stacks, parts, strict=True)
             rows += [(f"@{label}|{name}", part.part_time, part.frame_part) for name, part in told]
-    figure = _figure(traces, {"title": {"text": "@frame_axis"}}, {}, [])
+    figure = _figure(traces, {"title": {"text": "@frame_axis"}}, {"autorange": "reversed"}, [])
     figure["layout"]["barmode"] = "stack"
+    figure["layout"]["legend"]["traceorder"] = "normal"
     return Chart(figure, ("@part", "part_time", "frame_part"), rows)
 
 

@@ -200,7 +200,7 @@ CHOSEN = (
 
 @pytest.mark.parametrize(("run_id", "text"), KEYS, ids=[f"{run}:{text}" for run, text in KEYS])
 def test_with_another_value(run_id, text):
-    """A sample times 1.37, or 1.37 for 0: its receipt changes in each language, as does that of every fact that changes."""
+    """A sample times 1.37, or 1.37 for 0: its receipt changes in each language, so does that of a fact that changes."""
     after = {edition.id: edition for edition in editions(scaled(run_id, text, 1.37))}
     for name in telling(run_id):
         old, new = (Receipts(edition, {}, Shared()) for edition in (TOLD[name], after[name]))
