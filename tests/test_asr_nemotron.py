@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import gc
 import importlib.util
 import shutil
 import sys
@@ -371,6 +372,36 @@ def test_late_steps_are_told_and_no_more_are_there_than_support_the_number(patie
     assert told["late_steps"] in (4, 5)
     assert told["confidence"] == round(capacity.confidence(130, told["late_steps"]), 3)
     assert told["percentile_ms"] <= 320
+
+
+def test_late_steps_in_which_python_collected_its_garbage_are_told(patient, monkeypatch):
+    """A full collection in each fourth step of more than 20 streams; all of them, and no others, are late."""
+    batch, count = patient.recogniser.model.computer.batches, iter(range(10_000))
+
+    def step(work, where):
+        work()
+        if batch[-1] <= 20 or next(count) % 4:
+            return 0.01
+        gc.collect()
+        return 0.4
+
+    gc.disable()
+    try:
+        monkeypatch.setattr(timing, "wall_seconds", step)
+        patient.serving.streams(of("streams", right=3))
+    finally:
+        gc.enable()
+    sample = patient.session.load(of("streams", right=3))
+    assert 18 <= sample.values[0] <= 20
+    told = {
+        "late_steps": 0,
+        "collecting_steps": 0,
+        "late_collecting_steps": 0,
+        "beyond_late_steps": 6,
+        "beyond_collecting_steps": 6,
+        "beyond_late_collecting_steps": 6,
+    }
+    assert told.items() <= sample.config.items()
 
 
 def test_other_ways_to_serve_have_less_time(bench):

@@ -26,7 +26,7 @@ def test_it_has_the_parameters_of_nemos(kept):
 
 @pytest.mark.parametrize("right", LOOK_AHEADS)
 def test_the_arithmetic_of_a_step_is_the_formula(kept, right):
-    """Up to the angles of positions: a matrix product in transformers 5.17, none in 5.24, less than 0.1% of a step."""
+    """Up to the angles of positions: a matrix product in transformers 5.17, none in 5.24."""
     with torch.inference_mode():
         kept.attend("eager")
         kept.look_ahead(right)

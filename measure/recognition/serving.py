@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ class Serving:
             **shape_of_step(batches.latest),
             "caches": "random numbers",
             **_of_search(found),
+            **_of_collections(found, batches),
             "searched_s": round(time.perf_counter() - start, 1),
         }
         self.bench.save(item, "1", [found.streams], told)
@@ -81,6 +83,11 @@ class Batches:
     def __init__(self, bench: Bench, item: Key) -> None:
         self.bench, self.item = bench, item
         self._streams: Streams | None = None
+        self._collecting: dict[int, list[bool]] = {}
+
+    def collecting(self, trial: Trial) -> list[bool]:
+        """Of each step of a trial, whether Python collected all its garbage meanwhile."""
+        return self._collecting[trial.streams][-len(trial.seconds) :] if trial.seconds else []
 
     @property
     def latest(self) -> Streams:
@@ -97,6 +104,7 @@ class Batches:
             else:
                 self._streams = None  # before the next takes memory
                 self._streams = self._make(number)
+        self._collecting[number] = []
         return self._step
 
     def _make(self, number: int) -> Streams:
@@ -107,12 +115,34 @@ class Batches:
         return made
 
     def _step(self) -> float:
+        before = _full_collections()
         try:
             with _told_if_too_many():
-                return self.bench.timed(self.latest) / 1e3
+                seconds = self.bench.timed(self.latest) / 1e3
         except TooManyError:
             self._streams = None
             raise
+        self._collecting[self.latest.streams].append(_full_collections() > before)
+        return seconds
+
+
+def _full_collections() -> int:
+    """How often Python has searched all its objects for garbage; each search stops the process."""
+    return int(gc.get_stats()[2]["collections"])
+
+
+def _of_collections(found: Found, batches: Batches) -> Config:
+    """Steps with a full collection, and how many of the late ones: of the number that held and the next that failed."""
+    told: Config = {}
+    for name, trial in (("", found.best), ("beyond_", found.beyond)):
+        if trial is not None and trial.seconds:
+            pairs = list(zip(trial.seconds, batches.collecting(trial), strict=True))
+            told[f"{name}collecting_steps"] = sum(collecting for _, collecting in pairs)
+            told[f"{name}late_steps"] = trial.late
+            told[f"{name}late_collecting_steps"] = sum(
+                collecting for seconds, collecting in pairs if seconds > trial.limit_s
+            )
+    return told
 
 
 def _of_search(found: Found) -> Config:
@@ -132,7 +162,6 @@ def _of_watch(best: Trial) -> Config:
         "percentile": capacity.PERCENTILE,
         "percentile_ms": 1e3 * best.percentile_s,
         "observations": len(best.seconds),
-        "late_steps": best.late,
         "confidence": round(best.confidence, 3),
         "confidence_of": f"at least {capacity.PERCENTILE}% of steps in time, exact binomial bound",
     }
