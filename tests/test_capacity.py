@@ -69,7 +69,8 @@ def check(card, found, limit_s, most):
         assert found.beyond.streams == 1
     else:
         streams, times = card.made[found.trials.index(found.best)]
-        assert (streams, tuple(times[capacity.WARMUPS :])) == (found.streams, found.best.seconds)
+        assert (streams, tuple(times[-len(found.best.seconds) :])) == (found.streams, found.best.seconds)
+        assert len(times) - len(found.best.seconds) in (capacity.WARMUPS, capacity.WARMUPS + 1)
         assert len(found.best.seconds) >= capacity.FEWEST_STEPS
         assert found.best.percentile_s <= limit_s
         assert found.best.confidence >= capacity.CONFIDENCE
@@ -132,7 +133,19 @@ def test_a_watch_ends_as_soon_as_too_many_steps_were_late():
 def test_a_hopeless_number_is_not_watched():
     card = Card(0.25, 1e-9)
     search(card, 0.16)
-    assert {len(times) for _, times in card.made} == {capacity.WARMUPS}
+    assert {len(times) for _, times in card.made} == {capacity.WARMUPS + 1}
+
+
+def test_a_single_long_warm_up_dooms_no_number():
+    pauses = iter([0.0, 9.0])
+
+    class Pausing(Card):
+        def ready(self, streams):
+            step = super().ready(streams)
+            return lambda: step() + next(pauses, 0.0)
+
+    found = search(Pausing(0.01, 1e-5), most=8)
+    assert (found.streams, found.beyond) == (8, None)
 
 
 @pytest.mark.parametrize("memory", [1, 2, 5, 8, 100, 3000])

@@ -38,7 +38,7 @@ GLANCE = 5
 EASE = 0.85
 
 HOPELESS = 1.5
-"""A last warm-up so many times as long as its chunk ends the watch before it begins."""
+"""A last warm-up so many times as long as its chunk, and another, end the watch before it begins."""
 
 GROWTH, LEAST_GROWTH = 8, 1.25
 """By which the number grows at most and at least after a glance."""
@@ -73,7 +73,7 @@ class Trial(NamedTuple):
     streams: int
     outcome: Outcome
     seconds: tuple[float, ...]
-    """Of each step, in order; of the last warm-up alone if that was hopeless."""
+    """Of each step, in order; of the last two warm-ups if those were hopeless."""
     limit_s: float
     """What a step may take."""
     planned: int
@@ -308,13 +308,21 @@ class _Search:
         steps = FEWEST_STEPS if self.over else self.bounds.steps
         try:
             step = self.ready(number)
-            last_s = [step() for _ in range(WARMUPS)][-1]
-            if last_s > HOPELESS * limit_s:
-                return Trial(number, "late", (last_s,), limit_s, steps)
+            if hopeless := self._warm_up(step):
+                return Trial(number, "late", tuple(hopeless), limit_s, steps)
             outcome, seconds = self._watch(step, steps, glance)
         except TooManyError:
             return Trial(number, "memory", (), limit_s, steps)
         return Trial(number, outcome, tuple(seconds), limit_s, steps)
+
+    def _warm_up(self, step: Step) -> list[float]:
+        """The last two warm-ups if both were hopeless; a single one may have been a pause."""
+        most_s = HOPELESS * self.bounds.limit_s
+        last_s = [step() for _ in range(WARMUPS)][-1]
+        if last_s <= most_s:
+            return []
+        again_s = step()
+        return [last_s, again_s] if again_s > most_s else []
 
     def _watch(self, step: Step, steps: int, glance: bool) -> tuple[Outcome, list[float]]:
         """No longer than until it is clear that too many are late, and than there is time if another number held."""
