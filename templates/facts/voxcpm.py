@@ -170,6 +170,11 @@ class VoxCPM(Synthesis):
         return self._over(best, [one.real_time_factor for one in self.utterances], "1")
 
     @property
+    def both_ways(self) -> list[TimeSteps]:
+        """The most time steps and the fewest, of which a patch is timed compiled and not."""
+        return [self.steps[0], self.steps[-1]]
+
+    @property
     def taken_apart(self) -> bool:
         """Whether any part of a patch or of the fixed time was measured on its own."""
         return any(part.part_time.measured for part in (*self.patch_parts, *self.fixed_parts))
