@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from templates.claims.register import Register
-from templates.facts.constants import NO_TIME, ONE
+from templates.facts.constants import ONE
 from templates.facts.edition import Edition
 from templates.truth import Truth, at_least, at_most, below, every
 
@@ -70,7 +70,7 @@ def first_sound_as_calculated(e: Edition) -> Truth:
 @claim
 def never_dry(e: Edition) -> Truth:
     """A player that starts with the first chunk always has something to play."""
-    return at_most(e.voxcpm.streaming.underrun, NO_TIME)
+    return at_most(e.voxcpm.streaming.underrun, e.thresholds.unheard)
 
 
 @claim
