@@ -140,7 +140,7 @@ def test_the_faster_engine_says_why_it_is_missing_and_is_told_where_it_is_not():
         "utterance_time?engine=nano&patches=100": sample("s", 0.8),
     }
     told = edition(timed)
-    assert (told.voxcpm.nano.gain.value, told.voxcpm.nano.first_audio_timed.value) == (pytest.approx(3), 30)
+    assert (told.voxcpm.nano.patch_time.value, told.voxcpm.nano.first_audio_timed.value) == (6, 30)
     assert told.voxcpm.nano.utterances[0].utterance_time.value == 0.8
     assert told.voxcpm.fit_points.value == 3, "its utterances are no points of the package's line"
     assert list(told.unused_samples()) == []

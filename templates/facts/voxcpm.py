@@ -89,11 +89,6 @@ class Nano(Group):
     def patch_time(self) -> Quantity:
         return self._get("patch_time", steps=TIME_STEPS[0])
 
-    @fact("times")
-    def gain(self) -> Quantity:
-        """How much faster a patch is than in the package."""
-        return self.voxcpm.steps[0].patch_time / self.patch_time
-
     @fact("ms")
     def first_audio_timed(self) -> Quantity:
         return self._get("first_audio")
