@@ -236,7 +236,9 @@ class Edition:
         self.thresholds = Thresholds("threshold")
         self.overall = Overall(edition, self.models, self.pairs, self.thresholds)
         self.evidence = Evidence("evidence")
-        self.voxcpm = VoxCPM(self.samples(told.voxcpm), self.evidence)
+        self.speaker = self._machine(told.voxcpm)
+        """The machine that VoxCPM2 was measured on."""
+        self.voxcpm = VoxCPM(self.samples(told.voxcpm), self.evidence, self.speaker)
         self.magpie = Magpie(self.samples(told.magpie))
         self.synthesis = SynthesisPair(f"{edition}.synthesis", self.voxcpm, self.magpie)
         self.recognition = Recognition(self.samples(told.recognition), self.evidence)
@@ -311,7 +313,7 @@ class Edition:
 
     @property
     def groups(self) -> list[Group]:
-        machines = list(dict.fromkeys([self.focus.machine, self.direct]))
+        machines = list(dict.fromkeys([self.focus.machine, self.direct, self.speaker]))
         models = list(dict.fromkeys([self.focus, *self.models]))
         speech: list[Group] = [self.voxcpm, self.magpie, self.synthesis, self.recognition, self.turn]
         return [*machines, *models, *self.pairs, self.overall, *speech, self.thresholds, self.evidence]
@@ -340,6 +342,11 @@ class Edition:
 
     def _model(self, machine: MachineFacts, measurement: str, subject: str) -> LanguageModel:
         return LanguageModel(machine.samples, machine, measurement, subject)
+
+    def _machine(self, run_id: str) -> MachineFacts:
+        """The machine of a run: that of the models where they are of the same run."""
+        samples = self.samples(run_id)
+        return self.direct if samples is self.direct.samples else MachineFacts(samples)
 
     def _focus(self, told: Told) -> LanguageModel:
         """The worked example: the one that editions.toml names, else the model with the most bytes to read."""
