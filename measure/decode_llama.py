@@ -51,9 +51,6 @@ def subjects(session: Session) -> tuple[str, ...]:
 
 def measure(session: Session) -> None:
     """Record weights (GiB), parameters, rates (tok/s, one value a repeat) and kernel times (ms) of each subject."""
-    for text in subjects(session):
-        items = [item for item in decoding.keys(NAME, text, scope(session)) if session.wanted(item)]
-        with device.failing(session, *items):
-            if items:
-                with llama.loaded(session, models.subject(text)) as engine:
-                    Bench(session, engine, llama.config(session), scope(session)).measure(items)
+    for text, items in decoding.passes(item for item in plan(session) if session.wanted(item)):
+        with device.failing(session, *items), llama.loaded(session, models.subject(text)) as engine:
+            Bench(session, engine, llama.config(session), scope(session)).measure(items)

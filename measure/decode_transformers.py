@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from measure import decoding, device, kernels, models, timing, weights
 from measure.card import Watch
-from measure.decoding import SHORT
+from measure.decoding import FIRST
 from measure.models import Subject
 from measure.results import Key
 from measure.session import Config, Session
@@ -96,15 +96,11 @@ def keys(text: str, part: Scope) -> list[Key]:
 def measure(session: Session) -> None:
     """Record weights (GiB), parameters, and rates (tok/s, one value a repeat) of each subject in turn."""
     settled = device.settle(session.machine)
-    planned = {
-        text: [item for item in keys(text, scope(session)) if session.wanted(item)] for text in subjects(session)
-    }
-    deadline = timing.Deadline(scope(session).budget_s)
-    left = sum(len(items) for items in planned.values())
-    for text, items in planned.items():
+    wanted = [item for item in plan(session) if session.wanted(item)]
+    deadline, left = timing.Deadline(scope(session).budget_s), len(wanted)
+    for text, items in decoding.passes(wanted):
         with device.failing(session, *items):
-            if items:
-                _measure_subject(session, models.subject(text), items, deadline, left, settled)
+            _measure_subject(session, models.subject(text), items, deadline, left, settled)
         left -= len(items)
         device.release(session.device)
 
@@ -218,7 +214,7 @@ class Part(NamedTuple):
             return
         watch = Watch(self.session.device)
         shorts, longs, produced = self._lengths(requests, steps, watch)
-        told = decoding.rate_config(requests, self.scope.prompt_tokens, steps, produced)
+        told = decoding.rate_config(requests, self.scope.prompt_tokens, FIRST, steps, produced)
         values = decoding.rates(requests, steps, shorts, longs)
         self.session.record(item, "tok/s", values, {**self.config, **told, **watch.config})
 
@@ -227,10 +223,10 @@ class Part(NamedTuple):
         shorts, longs, produced = [], [], 0
         # Once untimed at full length: else the first repeat alone pays for lengths of the cache never seen before.
         watch.begin()
-        self._generation(requests, SHORT + steps)
+        self._generation(requests, FIRST + steps)
         for _ in timing.rounds(self.scope.repeats, self.budget_s):
-            shorts.append(self._generation(requests, SHORT)[0])
-            long_s, produced = self._generation(requests, SHORT + steps)
+            shorts.append(self._generation(requests, FIRST)[0])
+            long_s, produced = self._generation(requests, FIRST + steps)
             longs.append(long_s)
         watch.end()
         return shorts, longs, produced

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple, Protocol
 
@@ -20,8 +20,12 @@ from measure.session import Config, Session
 HELD = ("loaded_weights", "parameters", "parameters_without_embeddings")
 """What a model is, in the words of its keys."""
 
-SHORT = 1
-"""Output tokens of the shorter generation: the prompt alone makes the first, so what is longer is decoding steps."""
+FIRST = 1
+"""Output tokens that the prompt alone makes."""
+
+SHORT = 9
+"""Output tokens of the shorter generation. It has to take some steps too: going over from the prompt to steps costs an
+engine time (llama.cpp builds its graph anew and captures it), which would else be told of the longer one alone."""
 
 LONG = 128
 """Output tokens of the longer generation of an engine that serves, and the source article's."""
@@ -112,6 +116,15 @@ def keys(name: str, text: str, scope: Scope) -> list[Key]:
     return [*held, rates[0], prefills[0], *rates[1:], *prefills[1:], *firsts, *traced]
 
 
+def passes(items: Iterable[Key]) -> Iterator[tuple[str, list[Key]]]:
+    """Subjects with their keys: what is timed of each, and only then what is seen through a profiler, of each."""
+    listed = list(items)
+    for traced in (False, True):
+        part = [item for item in listed if (item.quantity in kernels.QUANTITIES) is traced]
+        for subject in dict.fromkeys(item.subject for item in part):
+            yield subject, [item for item in part if item.subject == subject]
+
+
 STEPS = Scope((1,), ())
 """For measurements of a step alone."""
 
@@ -137,13 +150,18 @@ def rates(requests: int, steps: int, shorts: Sequence[float], longs: Sequence[fl
     return [requests * steps / (long_s - short_s) for long_s in longs]
 
 
-def rate_config(requests: int, prompt_tokens: int, steps: int, produced: int) -> Config:
-    """What the configuration of a rate says of its generations; `produced` by all requests of a longer one."""
+def rate_config(requests: int, prompt_tokens: int, short: int, steps: int, produced: int) -> Config:
+    """What the configuration of a rate says of its generations.
+
+    Args:
+        short: output tokens of the shorter ones, and `steps`, how many more the longer ones have.
+        produced: by all requests of a longer one.
+    """
     return {
         "requests": requests,
         "prompt_tokens": prompt_tokens,
-        "output_tokens_short": SHORT,
-        "output_tokens_long": SHORT + steps,
+        "output_tokens_short": short,
+        "output_tokens_long": short + steps,
         "produced_tokens": produced,
     }
 
@@ -223,7 +241,7 @@ class Bench:
         made = self._generations(requests, sent)
         watch.end()
         told = {
-            **rate_config(requests, PROMPT_TOKENS, steps, made.produced),
+            **rate_config(requests, PROMPT_TOKENS, SHORT, steps, made.produced),
             "cached_tokens": made.cached,
             "distinct_prompts": made.distinct,
             "warmups": 1,
@@ -264,7 +282,7 @@ class Bench:
         return seconds, answer, prompts
 
     def _prefill(self, item: Key, tokens: int) -> None:
-        self.engine.prepare(1, tokens + SHORT)
+        self.engine.prepare(1, tokens + FIRST)
         self.send(item, tokens, [self.prompts(1, tokens) for _ in range(2 + self.scope.prompt_repeats)], 2)
 
     def send(self, item: Key, tokens: int, sent: list[list[Prompt]], warmups: int) -> None:
@@ -274,7 +292,7 @@ class Bench:
 
     def _first_token(self, item: Key, requests: int) -> None:
         """Seconds until each of several requests that come at once has its first token."""
-        self.engine.prepare(requests, ASKED_TOKENS + SHORT)
+        self.engine.prepare(requests, ASKED_TOKENS + FIRST)
         sent = [self.prompts(requests, ASKED_TOKENS) for _ in range(2 + self.scope.prompt_repeats)]
         self._record(item, "s", *self._firsts(ASKED_TOKENS, sent, 2))
 
@@ -285,8 +303,8 @@ class Bench:
         for number, prompts in enumerate(sent):
             if number == warmups - 1:
                 watch.begin()
-            seconds, answer = timed(lambda prompts=prompts: self.engine.generate(prompts, SHORT))  # type: ignore[misc]
-            _check(answer, requests, SHORT)
+            seconds, answer = timed(lambda prompts=prompts: self.engine.generate(prompts, FIRST))  # type: ignore[misc]
+            _check(answer, requests, FIRST)
             if number >= warmups:
                 times.append(seconds)
                 cached = max(cached, answer.cached)
@@ -294,8 +312,8 @@ class Bench:
         return times, {
             "requests": requests,
             **prefill_config(tokens, cached, distinct(prompt for prompts in sent for prompt in prompts)),
-            "output_tokens_long": SHORT,
-            "produced_tokens": requests * SHORT,
+            "output_tokens_long": FIRST,
+            "produced_tokens": requests * FIRST,
             "warmups": warmups,
             **watch.config,
             "cost_s": round(time.perf_counter() - start, 2),

@@ -49,10 +49,7 @@ def measure(session: Session) -> None:
     if session.device != "cuda":
         return device.fail(session, wanted, "unsupported", "CUDA graphs are NVIDIA's")
     os.environ[SWITCH] = "1"  # of this process, which measures nothing else
-    for text in subjects(session):
-        items = [item for item in wanted if item.subject == text]
-        with device.failing(session, *items):
-            if items:
-                with llama.loaded(session, models.subject(text)) as engine:
-                    config = {**llama.config(session), "cuda_graphs": "none"}
-                    Bench(session, engine, config, decoding.STEPS).measure(items)
+    for text, items in decoding.passes(wanted):
+        with device.failing(session, *items), llama.loaded(session, models.subject(text)) as engine:
+            config = {**llama.config(session), "cuda_graphs": "none"}
+            Bench(session, engine, config, decoding.STEPS).measure(items)

@@ -60,11 +60,9 @@ def measure(session: Session) -> None:
     if session.device != "cuda":
         return device.fail(session, wanted, "unsupported", "CUDA graphs are NVIDIA's")
     settled = device.settle(session.machine)
-    for text in subjects(session):
-        items = [item for item in wanted if item.subject == text]
+    for text, items in decoding.passes(wanted):
         with device.failing(session, *items):
-            if items:
-                _measure_subject(session, models.subject(text), items, settled)
+            _measure_subject(session, models.subject(text), items, settled)
         device.release(session.device)
 
 

@@ -1,7 +1,8 @@
 """What a device's kernels do while some work runs: when any runs at all, and on what kind of work the time goes.
 
 Seen through torch's profiler, which on NVIDIA cards reads CUPTI: it sees the kernels of the whole process, those of an
-engine that does not use torch too, and those inside a replayed graph one by one.
+engine that does not use torch too, and those inside a replayed graph one by one. Once it was loaded it stays, and each
+launch of a kernel takes longer: what is timed afterwards in the same process comes out too slow.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from measure.session import Config
+if TYPE_CHECKING:
+    from measure.session import Config
 
 TRACED_STEPS = 32
 """Decoding steps whose kernels are traced at a time."""
@@ -27,6 +29,9 @@ KINDS = {
     "copy": r"^memcpy|^memset",
 }
 """Kinds of work, and what the names of their kernels have in them; the first that fits counts, else it is `other`."""
+
+QUANTITIES = ("step_kernel_time", "short_prompt_kernel_time", "buffered_step_kernel_time", "patch_kernel_time")
+"""Quantities that are seen through the profiler: measured after all that is timed without it."""
 
 _WORKING = ("kernel", "gpu_memcpy", "gpu_memset")
 """Kineto's activities in which the device works; waits and annotations are not among them."""
@@ -59,10 +64,20 @@ def kind_of(name: str) -> str:
     return next((kind for kind, pattern in KINDS.items() if re.search(pattern, name, re.IGNORECASE)), "other")
 
 
+_loaded = False
+
+
+def loaded() -> bool:
+    """Whether this process has started the profiler, which slows its launches from then on."""
+    return _loaded
+
+
 def start() -> Any:  # noqa: ANN401  # torch's profiler, which importing this module must not import
     """Begin to trace this process; to be given to `stop`."""
     from torch.profiler import ProfilerActivity, profile
 
+    global _loaded
+    _loaded = True
     profiler = profile(activities=[ProfilerActivity.CUDA])
     profiler.start()
     return profiler

@@ -65,7 +65,7 @@ def _measure(session: Session, item: Key, settings: vllm.Settings) -> None:
     watch.end()
     told = {
         **vllm.config(session),
-        **decoding.rate_config(1, PROMPT_TOKENS, LONG - SHORT, LONG),
+        **decoding.rate_config(1, PROMPT_TOKENS, SHORT, LONG - SHORT, LONG),
         "prefix_cache": settings.prefix_cache,
         "cards": settings.cards,
         "warmups": WARMUPS,

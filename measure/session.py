@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from measure import kernels, results, store
 from measure import machine as machines
-from measure import results, store
 from measure.results import REASONS, Failure, Key, Machine, Results, ResultsError, Run, Sample
 
 DETAIL_LENGTH = 200
@@ -70,7 +70,7 @@ class Session:
             values=thin([float(value) for value in values]),
             at=now(),
             command=command(key.measurement, self.run_id, self.quick, self.options),
-            config={name: without_places(value) if isinstance(value, str) else value for name, value in config.items()},
+            config=_kept({**config, **_told(key)}),
             versions=self._versions(),
             total=len(values) if len(values) > results.KEPT_VALUES else 0,
         )
@@ -115,6 +115,15 @@ class Session:
         found = machines.versions(self.packages)
         toolkit = getattr(getattr(sys.modules.get("torch"), "version", None), "cuda", None)
         return {**found, "cuda": str(toolkit)} if toolkit else found
+
+
+def _told(key: Key) -> Config:
+    """What a sample's configuration says of its process."""
+    return {"profiler_loaded": True} if kernels.loaded() and key.quantity not in kernels.QUANTITIES else {}
+
+
+def _kept(config: Config) -> Config:
+    return {name: without_places(value) if isinstance(value, str) else value for name, value in config.items()}
 
 
 def foreign(run: Run, machine: Machine) -> str:

@@ -65,13 +65,19 @@ def spoken(figure: str, voice: Voice) -> str:
 
 
 def said(text: str, voice: Voice) -> str:
-    """An `@name` by its label, an `@model` by its title; any other text as it is."""
+    """An `@name` by its label, several with a `|` between them, an `@model` by its title; any other text as it is."""
     if text.startswith("@model:"):
         named, _, label = text.removeprefix("@model:").partition("|")
         subject, _, engine = named.partition("@")
         title = voice.model(subject, engine).unescape()
         return f"{title}{voice.comma}{voice.labels.get('chart', label)}" if label else title
-    return voice.labels.get("chart", text[1:]) if text.startswith("@") else text
+    return voice.comma.join(_word(name, voice) for name in text[1:].split("|")) if text.startswith("@") else text
+
+
+def _word(name: str, voice: Voice) -> str:
+    """An entry of [chart], or of [part] where `part:` stands before it."""
+    part = name.removeprefix("part:")
+    return voice.labels.get("chart" if part == name else "part", part)
 
 
 def checked(figure: dict[str, Any]) -> None:
@@ -345,6 +351,23 @@ def _turn(edition: Edition) -> Chart:
     return Chart(figure, ("@part", "speak_whole", "speak_streaming"), rows)
 
 
+def _magpie_step(edition: Edition) -> Chart:
+    stacks = {"one_a_step": edition.magpie.single, "two_a_step": edition.magpie.published}
+    names = [f"@{name}" for name in stacks]
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    traces: list[Trace] = []
+    for index, parts in enumerate(zip(*(stack.step_parts for stack in stacks.values()), strict=True)):
+        if all(part.part_time.measured for part in parts):
+            label = f"part:{parts[0].name}"
+            traces.append(_stacked(label, names, [part.frame_part for part in parts], index))
+            told = zip(stacks, parts, strict=True)
+            rows += [(f"@{label}|{name}", part.part_time, part.frame_part) for name, part in told]
+    figure = _figure(traces, {"title": {"text": "@frame_axis"}}, {"autorange": "reversed"}, [])
+    figure["layout"]["barmode"] = "stack"
+    figure["layout"]["legend"]["traceorder"] = "normal"
+    return Chart(figure, ("@part", "part_time", "frame_part"), rows)
+
+
 def _stacked(label: str, names: list[str], facts: list[Quantity], index: int) -> Trace:
     """One part of a stacked bar, for each of `names`."""
     lengths = [_short(one.value) for one in facts]
@@ -447,6 +470,68 @@ def _drawn(
     return traces, rows
 
 
+def _utterance(edition: Edition) -> Chart:
+    """Whole utterances with their line, and the first sound of a streamed one, which no length delays."""
+    voxcpm = edition.voxcpm
+    points = [point for point in voxcpm.points if point.measured]
+    rows = [("@whole_sound", point.x, point.y) for point in points]
+    traces: list[Trace] = []
+    if points:
+        first = [(point.x, point.y.to("s")) for point in points]
+        traces.append(_points("@whole_sound", first, 0, lines=False))
+    ends = [0.0, max((point.x.value or 0.0 for point in points), default=0.0)]
+    slope, fixed = voxcpm.slope.value, voxcpm.fixed.value
+    if points and slope is not None and fixed is not None:
+        traces.append(_line("@fitted", ends, [fixed + slope * end for end in ends], IDEAL))
+    first_sound = voxcpm.first_audio_timed
+    if points and first_sound.measured:
+        traces.append(_line("@streamed_sound", ends, [first_sound.to("s").value or 0.0] * 2, COLOURS[1]))
+        rows.append(("@streamed_sound", voxcpm.patch_audio, first_sound))
+    axes = {"title": {"text": "@audio_axis"}}, {"title": {"text": "@work_axis"}, "rangemode": "tozero"}
+    return Chart(_figure(traces, *axes, []), ("@sound", "utterance_audio", "utterance_time"), rows)
+
+
+def _steps(edition: Edition) -> Chart:
+    """A patch by its diffusion steps: what the line gives to the calls and to the rest, and what was timed."""
+    loop = edition.voxcpm.loop
+    timed = [steps for steps in edition.voxcpm.steps[::-1] if steps.patch_time.measured]
+    names = [str(steps.steps) for steps in timed]
+    traces: list[Trace] = []
+    if loop.call_time.measured:
+        traces.append(_column("@beside", names, [loop.beside_calls for _ in timed], 1))
+        traces.append(_column("@network", names, [steps.network_time for steps in timed], 0))
+    if timed:
+        marks = _points("@timed_patch", [(steps.count, steps.patch_time) for steps in timed], 3, lines=False)
+        traces.append({**marks, "x": names})
+    figure = _figure(
+        traces, {"title": {"text": "@time_steps_axis"}, "type": "category"}, {"title": {"text": "@patch_axis"}}, []
+    )
+    figure["layout"]["barmode"] = "stack"
+    rows = [(str(steps.steps), steps.network_time, steps.patch_time) for steps in timed]
+    return Chart(figure, ("@time_steps_axis", "network_time", "patch_time"), rows)
+
+
+def _parts(edition: Edition) -> Chart:
+    """What a patch is made of, in a whole utterance and streaming."""
+    whole, streamed = edition.voxcpm.patch.members, edition.voxcpm.streaming.patch.members
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    traces: list[Trace] = []
+    for index, (part, other) in enumerate(zip(whole, streamed, strict=True)):
+        facts = part.part_time, other.part_time
+        if any(one.measured for one in facts):
+            traces.append(_stacked(f"part:{part.name}", ["@whole_patch", "@streamed_patch"], list(facts), index))
+            rows.append((f"@part:{part.name}", *facts))
+    figure = _figure(traces, {"title": {"text": "@patch_axis"}}, {}, [])
+    figure["layout"]["barmode"] = "stack"
+    return Chart(figure, ("@part", "@whole_patch", "@streamed_patch"), rows)
+
+
+def _column(label: str, names: list[str], facts: list[Quantity], index: int) -> Trace:
+    """One part of a stacked column, for each of `names`."""
+    heights = [_short(one.value) for one in facts]
+    return {"type": "bar", "name": label, "x": names, "y": heights, "marker": {"color": COLOURS[index]}}
+
+
 _BUILDERS: dict[str, Callable[[Edition], Chart]] = {
     "share": _share,
     "batch": _batch,
@@ -458,4 +543,8 @@ _BUILDERS: dict[str, Callable[[Edition], Chart]] = {
     "cache": _cache,
     "streams": _streams,
     "errors": _errors,
+    "utterance": _utterance,
+    "steps": _steps,
+    "parts": _parts,
+    "magpie_step": _magpie_step,
 }

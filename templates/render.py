@@ -254,10 +254,9 @@ class Page:
         return element("figure", *parts, class_=f"chart{_size(chart)}", id=f"chart-{name}", data_chart=source) + "\n"
 
     def _table(self, chart: charts.Chart) -> Markup:
-        said = [charts.said(head, self.voice) for head in chart.head]
         heads = [
-            text if head.startswith("@") else self.voice.labels.get("fact", head)
-            for head, text in zip(chart.head, said, strict=True)
+            charts.said(name, self.voice) if name.startswith("@") else self.voice.labels.get("fact", name)
+            for name in chart.head
         ]
         names = {name: element("td", charts.said(name, self.voice)) for name, _, _ in chart.rows}
         cells = self.voice.fact

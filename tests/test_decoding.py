@@ -14,7 +14,7 @@ from measure.results import key
 from measure.store import load
 
 NAME, TEXT = "decode_vllm", "qwen3-0.6b-bf16"
-SCOPE = Scope((1, 4), (8, 16), repeats=3, prompt_repeats=3, long=9)
+SCOPE = Scope((1, 4), (8, 16), repeats=3, prompt_repeats=3, long=17)
 
 
 class Clock:
@@ -84,9 +84,9 @@ def test_a_rate_is_what_two_lengths_differ_by(bench):
     bench.measure([key(NAME, "rate", TEXT, requests=4)])
     found = sample(bench, "rate", requests=4)
     assert found.values == pytest.approx([200] * 3)
-    told = {"requests": 4, "prompt_tokens": 32, "output_tokens_short": 1, "output_tokens_long": 9}
+    told = {"requests": 4, "prompt_tokens": 32, "output_tokens_short": 9, "output_tokens_long": 17}
     assert told.items() <= found.config.items()
-    assert (found.config["produced_tokens"], found.config["library_tok_s"]) == (36, 49.0)
+    assert (found.config["produced_tokens"], found.config["library_tok_s"]) == (68, 49.0)
 
 
 def test_no_prompt_is_sent_twice(bench, engine):
@@ -118,7 +118,7 @@ def test_too_few_tokens_are_no_rate(bench, engine):
     reason, detail = failures(bench.session)[f"{NAME}/{TEXT}/rate?requests=1"]
     assert (reason, detail) == (
         "crashed",
-        "ArithmeticError: asked for 1 requests of 9 tokens, got 1 requests of 8 to 8",
+        "ArithmeticError: asked for 1 requests of 17 tokens, got 1 requests of 16 to 16",
     )
 
 
@@ -149,15 +149,25 @@ def test_what_does_not_fit_is_left_out_and_the_rest_goes_on(bench):
 
 
 def test_energy_is_that_of_the_longer_generations(session, engine, monkeypatch):  # noqa: F811
-    """100 W throughout: 9 tokens of 4 requests in 0.48 s."""
+    """100 W throughout: 17 tokens of 4 requests in 0.64 s."""
     reading = lambda self: Reading(1980, 100.0, 100.0 * Clock.now, ("sw_power_cap",))  # noqa: E731
     monkeypatch.setattr(Card, "read", reading)
     machine = replace(session.machine, device="cuda", accelerators=1)
     bench = Bench(dataclasses.replace(session, machine=machine), engine, {}, SCOPE)
     bench.measure([key(NAME, "rate", TEXT, requests=4)])
     told = sample(bench, "rate", requests=4).config
-    assert told["joules_per_token"] == pytest.approx(48 / 36)
+    assert told["joules_per_token"] == pytest.approx(64 / 68)
     assert (told["clock_mhz_end"], told["throttle_reasons"]) == (1980, "sw_power_cap")
+
+
+def test_what_is_traced_comes_after_all_that_is_timed():
+    """A profiler slows what its process does later, the next model's steps too."""
+    items = [item for text in (TEXT, "qwen3-1.7b-bf16") for item in decoding.keys(NAME, text, SCOPE)]
+    made = list(decoding.passes(items))
+    assert [subject for subject, _ in made] == [TEXT, "qwen3-1.7b-bf16"] * 2
+    assert sorted(map(str, items)) == sorted(str(item) for _, part in made for item in part)
+    traced = [item.quantity in kernels.QUANTITIES for _, part in made for item in part]
+    assert traced == sorted(traced) and True in traced
 
 
 def test_a_busy_machine_gives_no_rate():

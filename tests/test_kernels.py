@@ -1,10 +1,14 @@
 """Kernel times are the union of intervals in which the device works, and a step is what more tokens take more."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
+from tiny import session  # noqa: F401  # a fixture
 
 from measure import kernels
 from measure.kernels import Trace
+from measure.results import key
 
 
 class Event:
@@ -106,3 +110,16 @@ def test_torch_shows_the_kernels_of_this_process():
     found = kernels.trace(lambda: [a @ a for _ in range(3)])
     assert found.launched >= 3
     assert found.kind_s("matmul") > 0
+
+
+def test_what_is_recorded_after_a_trace_says_so(session, monkeypatch):  # noqa: F811
+    """Launches are slower from then on, which the rules are told; what was seen by the profiler is not meant."""
+    before, after, seen = (key("decode_vllm", name, "qwen3-0.6b-bf16") for name in ("a", "b", "step_kernel_time"))
+    monkeypatch.setattr(kernels, "_loaded", False)
+    session.record(before, "tok/s", [1.0], {})
+    monkeypatch.setattr(torch.profiler, "profile", lambda activities: SimpleNamespace(start=lambda: None))
+    kernels.start()
+    session.record(after, "tok/s", [1.0], {})
+    session.record(seen, "ms", [1.0], {})
+    told = [session.load(item).config.get("profiler_loaded") for item in (before, after, seen)]
+    assert told == [None, True, None]

@@ -18,7 +18,8 @@ from measure.limits.case import Verdict
 
 FOLDER = Path(limits.__file__).parent
 FILES = (
-    "thresholds", "entries", "case", "ceilings", "clocks", "order", "repeats", "tokens", "units", "rules", "__init__",
+    "thresholds", "entries", "case", "ceilings", "clocks", "order", "process", "repeats", "tokens", "units", "rules",
+    "__init__",
 )  # fmt: skip
 """Files of the package, each after those that it imports."""
 
@@ -151,6 +152,8 @@ MUTATIONS = [
     ("repeats", "told == MEDIAN or", ""),
     ("clocks", '"hw_slowdown", ', ""),
     ("clocks", 'if verdict.status == "suspect"), told', "), told"),
+    ("process", "case.sample.unit not in SLOWER", "False"),
+    ("process", '"suspect" if told', '"suspect" if not told'),
     ("units", "(1.024**2, \"suspect\"), ", ""),
     ("units", "for exact in (mistake, 1 / mistake)", "for exact in (mistake,)"),
     ("units", "if factor > 1 else", "if factor < 1 else"),

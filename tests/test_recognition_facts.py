@@ -112,7 +112,7 @@ def test_tokens_a_frame(told):
 def test_what_kernels_and_a_graph_make_of_a_step(told):
     step = told.recognition.middle.step
     assert (step.step_gaps.value, step.kernel_share.value) == (pytest.approx(12), pytest.approx(25))
-    assert (step.launched.value, step.buffered_launched.value) == (3000, 2900)
+    assert (step.step_launched.value, step.buffered_launched.value) == (3000, 2900)
     assert step.buffered_kernel_share.value == pytest.approx(75)
     assert (step.graph_gain.value, step.graph_encoder_gain.value) == (pytest.approx(2.5), pytest.approx(4))
 

@@ -11,6 +11,7 @@ from transformers import AutoTokenizer
 
 from measure import limits, peer_vllm, serve_vllm, weights
 from measure.card import Card
+from measure.decoding import LONG, SHORT
 from measure.engines import vllm
 from measure.engines.streaming import Server
 from measure.results import parse_key
@@ -88,11 +89,15 @@ def test_a_server_that_never_answers_is_given_up(small, monkeypatch):
 
 
 def test_the_tools_two_lengths_make_a_rate(small):
-    """A step takes a hundredth of a second by decree, and a ten-thousandth more with each repeat."""
+    """A step takes a hundredth of a second by decree, and a ten-thousandth more with each repeat.
+
+    The shorter generation is told by its median repeat, the third.
+    """
     peer_vllm.measure(small)
     sample = small.load(parse_key(f"peer_vllm/{TEXT}/rate?requests=1"))
     steps = [fake_vllm.STEP_S + repeat / 1e4 for repeat in range(peer_vllm.REPEATS)]
-    assert sample.values == pytest.approx([1 / step for step in steps])
+    short_s = (SHORT - 1) * steps[2]
+    assert sample.values == pytest.approx([(LONG - SHORT) / ((LONG - 1) * step - short_s) for step in steps])
     assert sample.config["tool"] == "vllm bench latency"
 
 

@@ -23,6 +23,7 @@ ENTRIES = {
     "output_tokens_short": "the same in the shorter one",
     "percentile": "which percentile the value is, 0 to 100",
     "produced_tokens": "tokens that all requests together produced, counted",
+    "profiler_loaded": "whether the process had started a profiler of kernels before",
     "prompt_tokens": "tokens of each prompt",
     "recordings": "recordings that were to be recognised",
     "requests": "requests at once",

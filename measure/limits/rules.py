@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from measure.limits import ceilings, clocks, order, repeats, tokens, units
+from measure.limits import ceilings, clocks, order, process, repeats, tokens, units
 from measure.limits.case import Judge
 
 
@@ -100,6 +100,12 @@ RULES = (
         repeats.percentile_beyond_count,
         Stage.SAMPLE,
         "Take more observations, or give a percentile nearer the median.",
+    ),
+    Rule(
+        "profiler_loaded",
+        process.profiler_loaded,
+        Stage.SAMPLE,
+        "Measure it in a process of its own, or before any kernels are traced.",
     ),
     Rule(
         "throttled",

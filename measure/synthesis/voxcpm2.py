@@ -35,10 +35,15 @@ class VoxCPM2:
         """What a sample's configuration says of the engine as it is now."""
         return {
             "compiled": self.compiled,
-            "max_length": int(self._model.base_lm.kv_cache.max_length),
+            "max_length": self.max_length,
             "cfg_value": GUIDANCE,
             "retry_badcase": False,
         }
+
+    @property
+    def max_length(self) -> int:
+        """Places in the caches of both language models."""
+        return int(self._model.base_lm.kv_cache.max_length)
 
     @property
     def compiled(self) -> bool:

@@ -237,7 +237,9 @@ class Edition:
         self.thresholds = Thresholds("threshold")
         self.overall = Overall(edition, self.models, self.pairs, self.thresholds)
         self.evidence = Evidence("evidence")
-        self.voxcpm = VoxCPM(self.samples(told.voxcpm), self.evidence)
+        self.speaker = self.machine(told.voxcpm)
+        """The machine that VoxCPM2 was measured on."""
+        self.voxcpm = VoxCPM(self.samples(told.voxcpm), self.evidence, self.speaker)
         self.magpie = Magpie(self.samples(told.magpie))
         self.synthesis = SynthesisPair(f"{edition}.synthesis", self.voxcpm, self.magpie)
         self.recognition = Recognition(self.samples(told.recognition), self.evidence, self.machine(told.recognition))

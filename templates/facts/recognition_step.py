@@ -99,7 +99,7 @@ class ChunkStep(Group):
         return self.step_kernels / self.chunk.step_time
 
     @fact("1", decimals=0)
-    def launched(self) -> Quantity:
+    def step_launched(self) -> Quantity:
         """Kernels in a step."""
         return self.chunk.told("step_kernel_time", "kernels_per_step", "1")
 
