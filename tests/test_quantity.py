@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from templates import units
-from templates.quantity import Constant, Kind, Quantity, best, constant, least, median, missing
+from templates.quantity import Constant, Kind, Quantity, best, constant, crossing, least, median, missing
 from templates.voice import Voice
 
 
@@ -114,3 +114,18 @@ def test_the_formula_shown_is_the_one_that_ran():
     assert voice.formula(ceiling, values=True).striptags() == "905 GB/s ÷ (7.00 GB ÷ 1 token)"
     sum_first = (weights + weights) / token
     assert voice.formula(sum_first, values=False).striptags() == "(weights + weights) ÷ one token"
+
+
+@pytest.mark.parametrize(
+    ("margin", "reason"),
+    [((4, 3, 5), None), ((-1, -2, -0.5), "never_crosses"), ((0, 0, 0), "never_crosses"), ((1, -1, 2), "straddles")],
+)
+def test_what_comes_nearer_meets_and_nothing_else_does(margin, reason):
+    value, low, high = margin
+    met = crossing(of(12, "GB"), of(value, "GB", low, high), "them")
+    if reason is None:
+        assert (met.value, met.low, met.high) == (3, 2.4, 4)
+    else:
+        assert not met.measured and [absence.reason for absence in met.absences] == [reason]
+    missed = crossing(of(12, "GB"), missing("GB", Constant("one"), "not_run", "x"), "them")
+    assert [absence.reason for absence in missed.absences] == ["not_run"]
