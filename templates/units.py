@@ -92,6 +92,12 @@ def factor(source: Unit, target: Unit) -> float:
 
 
 @cache
+def base(source: Unit) -> float:
+    """What turns a magnitude in `source` into one in bytes, seconds, tokens and the like, without prefixes."""
+    return factor(source, _registry.get_base_units(source)[1])
+
+
+@cache
 def product(left: Unit, right: Unit) -> Unit:
     combined: Unit = left * right
     return combined
