@@ -51,8 +51,8 @@ class Operation(Struct, frozen=True, gc=False):
 
     symbol: str
     operands: tuple[Quantity, ...]
-    crossing: bool = False
-    """A division by a margin: it has a value only where the margin is above zero. See `crossing`."""
+    rule: str = ""
+    """What else decides whether there is a value: "crossing" or "bounded", by the functions of these names."""
 
 
 Origin: TypeAlias = Sampled | Constant | Operation
@@ -189,11 +189,20 @@ def crossing(start: Quantity, margin: Quantity, what: str) -> Quantity:
     It never does where the margin is not above zero, and cannot be said where the margin's spread straddles that.
     """
     met = start / margin
-    origin = Operation("/", (start, margin), crossing=True)
+    origin = Operation("/", (start, margin), "crossing")
     if margin.value is None or margin.low > 0:
         return replace(met, origin=origin)
     absence = Absence("never_crosses" if margin.high <= 0 else "straddles", what)
     return Quantity(None, met.unit, Kind.UNMEASURED, origin, absences=(absence,))
+
+
+def bounded(first: Quantity, limits: Iterable[Quantity], spelled: str, what: str) -> Quantity:
+    """The first, or the smallest of its limits that exist if that is less; unmeasured where the first is."""
+    members = [first, *limits]
+    origin = Operation("min", tuple(members), "bounded")
+    if first.measured:
+        return replace(least(members, spelled, what), origin=origin)
+    return replace(first.to(spelled), origin=origin, name="")
 
 
 def _extreme(symbol: str, members: list[Quantity], spelled: str, what: str) -> Quantity:

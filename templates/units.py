@@ -21,6 +21,7 @@ mebi- = 1048576
 gibi- = 1073741824
 second = [time] = s
 byte = [information] = B
+bit = byte / 8
 token = [token] = tok
 request = [request] = req
 operation = [operation] = FLOP
@@ -64,6 +65,8 @@ _SPELLED = {
     "GB/s": "gigabyte / second",
     "GB/tok": "gigabyte / token",
     "B/param": "byte / parameter",
+    "bit/param": "bit / parameter",
+    "Gparam": "gigaparameter",
     "B/tok": "byte / token",
     "KB/tok": "kilobyte / token",
     "tok/s": "token / second",

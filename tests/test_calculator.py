@@ -6,7 +6,7 @@ import math
 from operator import add, mul, sub, truediv
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from paths import ROOT
 
@@ -23,6 +23,7 @@ from templates.quantity import (
     Quantity,
     Sampled,
     best,
+    bounded,
     constant,
     crossing,
     least,
@@ -114,6 +115,15 @@ def test_a_missing_input_leaves_out_what_needs_it_and_nothing_else():
     inputs = chosen(**EXAMPLE) | {"first_audio": missing("ms", Constant(f"{INPUT}first_audio"), "not_run", "x")}
     found = {quantity.name: quantity.measured for quantity in results(inputs, Shape.PLAIN)}
     assert [name for name, measured in found.items() if not measured] == ["calculator.turn.wait_streaming"]
+
+
+def test_without_the_arithmetic_the_memory_still_tells_the_ceiling_and_not_the_other_way_round():
+    lost = missing("TFLOPS", Constant(f"{INPUT}compute"), "no_member", "x")
+    found = {q.name: q.value for q in results(chosen(**EXAMPLE) | {"compute": lost}, Shape.PLAIN)}
+    assert found["calculator.batch.rate"] == pytest.approx(900 * 4 / 4.4) and found["calculator.prompt.time"] is None
+    lost = missing("GB/s", Constant(f"{INPUT}bandwidth"), "not_run", "x")
+    found = {q.name: q.value for q in results(chosen(**EXAMPLE) | {"bandwidth": lost}, Shape.PLAIN)}
+    assert found["calculator.batch.rate"] is None and found["calculator.prompt.time"] == pytest.approx(100)
 
 
 def test_every_input_is_asked_for():
@@ -244,7 +254,7 @@ def inputs(draw):
 def on_the_edge(quantities):
     """Whether a margin is so near to nothing that the last digit decides."""
     for part in tree(quantities):
-        if isinstance(part.origin, Operation) and part.origin.crossing and part.origin.operands[1].measured:
+        if isinstance(part.origin, Operation) and part.origin.rule == "crossing" and part.origin.operands[1].measured:
             margin = part.origin.operands[1]
             size = max(abs(end) for operand in margin.origin.operands for end in (operand.low, operand.high))
             if min(abs(margin.low), abs(margin.high), abs(margin.value)) < 1e-9 * size:
@@ -277,7 +287,7 @@ def trees(draw):
     leaves = dict(zip(names, made, strict=True))
     for _ in range(draw(st.integers(1, 8))):
         members = [draw(st.sampled_from(made)) for _ in range(draw(st.integers(2, 3)))]
-        symbol = draw(st.sampled_from("+-*/xmne"))
+        symbol = draw(st.sampled_from("+-*/xmneb"))
         made.append(APPLY[symbol](members))
     return leaves, made[5:]
 
@@ -290,14 +300,15 @@ APPLY = {
     "x": lambda m: best(m, "1", "x"),
     "m": lambda m: least(m, "1", "m"),
     "n": lambda m: crossing(m[0], m[1], "n"),
+    "b": lambda m: bounded(m[0], m[1:], "1", "b"),
     "e": lambda m: (m[0] + m[1]).estimated(),
 }
 
 
 @given(trees())
 @MANY
-def test_the_browser_applies_every_operation_as_python_does(page, example):
-    leaves, made = example
+def test_the_browser_applies_every_operation_as_python_does(page, drawn):
+    leaves, made = drawn
     ends = [end for quantity in made for end in (quantity.low, quantity.high) if quantity.measured]
     assume(all(math.isfinite(end) and abs(end) < 1e15 for end in ends))
     written = Tree()
@@ -337,8 +348,13 @@ def facts(draw):
     return constant(value, spelled, "one").named("a.fact", spelled, digits)
 
 
+HALFWAY = constant(0.0074385, "param", "one").named("a.fact", "param", Digits(None, 4))
+"""Below half in binary, half as it is written."""
+
+
 @pytest.mark.parametrize("name", LANGUAGES)
 @given(facts())
+@example(HALFWAY)
 @MANY
 def test_the_browser_says_numbers_as_the_pages_do(page, name, fact):
     told = language(name, SAID)

@@ -95,8 +95,8 @@ class Tree:
                 f"the calculator's page has no operation {origin.symbol!r}: add it to quantity.js, and here"
             )
         node: Node = {"op": origin.symbol, "of": [self.add(operand) for operand in origin.operands]}
-        if origin.crossing:
-            node["crossing"] = True
+        if origin.rule:
+            node["rule"] = origin.rule
         if kind is Kind.ESTIMATED and not any(operand.kind is Kind.ESTIMATED for operand in origin.operands):
             node["estimated"] = True
         return node

@@ -19,7 +19,7 @@ from templates.facts.table import Evidence
 from templates.facts.turn import Turn
 from templates.facts.verdicts import Verdicts
 from templates.facts.voxcpm import VoxCPM
-from templates.quantity import Quantity, constant, least
+from templates.quantity import Quantity, bounded, constant
 
 PATH = "calculator"
 
@@ -188,7 +188,8 @@ class ChosenBatch(Batch):
 
     @fact("tok/s")
     def rate(self) -> Quantity:
-        return least([self.read_rate, self.compute_rate], "tok/s", f"{self.path}.rate")
+        """As the memory allows, if arithmetic does not allow less."""
+        return bounded(self.read_rate, [self.compute_rate], "tok/s", f"{self.path}.rate")
 
 
 class ChosenPrompt(Prompt):
@@ -216,7 +217,8 @@ class ChosenPrompt(Prompt):
 
     @fact("tok/s")
     def rate(self) -> Quantity:
-        return least([self.read_rate, self.compute_rate], "tok/s", f"{self.path}.rate")
+        """As arithmetic allows, if reading the weights does not allow less."""
+        return bounded(self.compute_rate, [self.read_rate], "tok/s", f"{self.path}.rate")
 
 
 class ChosenSpeaker(VoxCPM):

@@ -46,6 +46,12 @@ const Quantities = (() => {
     return missing(margin.high <= 0 ? "never_crosses" : "straddles");
   }
 
+  /* What is bounded must exist, its limits need not. */
+  function bound(first, ...limits) {
+    if (first.value === null) return { ...missing(...first.absent), doubted: first.doubted };
+    return extreme("min", [first, ...limits]);
+  }
+
   /* Goes on with the members that exist. Choosing is no calculation: the chosen one keeps its kind. */
   function extreme(symbol, members) {
     const present = members.filter((member) => member.value !== null);
@@ -56,12 +62,14 @@ const Quantities = (() => {
     return { ...present.find((member) => member.value === value), ...ends };
   }
 
+  const RULES = { crossing: cross, bounded: bound };
+
   function made(node, inputs, before) {
     if ("input" in node) return inputs[node.input] ?? missing("not_given");
     if ("value" in node) return given(node.value);
     const operands = node.of.map((number) => before[number]);
-    if (node.op === "max" || node.op === "min") return extreme(node.op, operands);
-    return node.crossing ? cross(...operands) : combine(node.op, ...operands);
+    if (node.rule) return RULES[node.rule](...operands);
+    return node.op === "max" || node.op === "min" ? extreme(node.op, operands) : combine(node.op, ...operands);
   }
 
   /* All nodes as quantities; inputs are quantities by name. A node stands after those it is made of. */
@@ -96,9 +104,10 @@ const Quantities = (() => {
 
   /* A count that is said with a word of scale: 4.02 billion. */
   function scaled(value, { locale, scales }, { significant = 3 }) {
-    const rounded = Number(value.toPrecision(TRUSTED_DIGITS)).toPrecision(significant);
-    const [power, word] = scales.find(([power]) => Math.abs(Number(rounded)) >= 10 ** power) ?? [0, ""];
-    return number(Number(rounded) / 10 ** power, locale) + word;
+    const figures = { maximumSignificantDigits: significant, useGrouping: false };
+    const rounded = Number(format("en", figures).format(value.toPrecision(TRUSTED_DIGITS)));
+    const [power, word] = scales.find(([power]) => Math.abs(rounded) >= 10 ** power) ?? [0, ""];
+    return number(rounded / 10 ** power, locale) + word;
   }
 
   function withUnit(value, unit, language, digits) {
