@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from measure import models
 from measure.models import Model
+from measure.results import Run
 from templates import units
 from templates.calculator.facts import Shape
 from templates.facts.edition import Edition
@@ -65,10 +66,11 @@ class Machine(NamedTuple):
 
     edition: Edition
     facts: MachineFacts
+    run: Run
 
     @property
     def id(self) -> str:
-        return self.facts.samples.run_id
+        return self.run.id
 
     @property
     def models(self) -> list[LanguageModel]:
@@ -82,8 +84,8 @@ def machines(editions: Iterable[Edition]) -> list[Machine]:
     found: dict[str, Machine] = {}
     for edition in editions:
         for facts in (edition.direct, edition.focus.machine):
-            if facts.samples.run:
-                found.setdefault(facts.samples.run_id, Machine(edition, facts))
+            if run := facts.samples.run:
+                found.setdefault(run.id, Machine(edition, facts, run))
     return list(found.values())
 
 

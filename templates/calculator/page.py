@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import groupby
@@ -21,6 +22,8 @@ from templates.labels import LANGUAGES, Labels
 from templates.voice import Voice
 
 SCRIPTS = ("quantity.js", "calculator.js")
+
+_TAG = re.compile("<[^>]*>")
 
 WORDS = ("kind", "reason", "calculator")
 """Sections of labels.toml that the script takes words from."""
@@ -60,12 +63,14 @@ class Calculator:
         yield self._typed("machine")
 
     def _options(self, edition: str, machines: list[Machine]) -> Markup:
-        options = [element("option", self._machine_name(machine), value=machine.id) for machine in machines]
+        options = [self._option(machine) for machine in machines]
         return element("optgroup", *options, label=self.labels.get("edition", edition))
 
-    def _machine_name(self, machine: Machine) -> str:
-        run = machine.facts.samples.run
-        return self.voices[machine.edition.id].machine(run).striptags() if run else machine.id
+    def _option(self, machine: Machine) -> Markup:
+        """A machine by its name; an option holds text alone."""
+        name = self.voices[machine.edition.id].machine(machine.run)
+        own = {"translate": "no"} if name.startswith("<") else {}
+        return element("option", marked(_TAG.sub("", name)), value=machine.id, **own)
 
     def _model(self) -> Iterator[Markup]:
         models, formats = choices.published(), choices.formats()
