@@ -171,6 +171,8 @@ def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
     # Pages beside the start page are served from a folder of their own.
     places = {"index": ("start", ""), "method": ("method", "../"), "own": ("own", "../")}
     places["calculator"] = ("calculator", "../")
+    here = [each.edition for each in told if each.edition.id == "here"]
+    places |= {"here/calculator": ("calculator", "../../")} if here else {}
     pages, said = {}, {each.edition.id: set[str]() for each in told}
     for language, (name, (folder, up)) in product(LANGUAGES, places.items()):
         voices = {e.edition.id: Voice(language, f"{up}{e.edition.id}/receipts/", e.shared) for e in told}
@@ -179,7 +181,7 @@ def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
             f"{folder}/{language}.md.j2",
             editions=[each.edition for each in public],
             compared=[one for each in public for one in _compared(each, voices[each.edition.id])],
-            calculator=Calculator([each.edition for each in public], voices, language),
+            calculator=Calculator([*(here if "/" in name else ()), *(e.edition for e in public)], voices, language, up),
         )
         for edition, voice in voices.items():
             said[edition] |= voice.said

@@ -12,8 +12,9 @@ from sites import DEFAULT, LANGUAGES, markup
 from test_browser import DESKTOP, PHONE, opened
 
 from measure import models
+from measure.results import Results, Run
 from measure.store import load
-from templates import formats, printed
+from templates import formats, printed, render
 from templates.calculator import choices
 from templates.calculator.export import formulas
 from templates.calculator.facts import INPUT, INPUTS, Shape, results
@@ -108,7 +109,7 @@ def test_what_is_chosen_by_hand_is_answered_and_kept_in_the_address(browser, add
     chosen = expected(*measured("h200-engines", "qwen3-4b", "bf16", context=12345, requests=7), "en")
     with opened(browser, address, path("en")) as watched:
         page = watched.page
-        page.get_by_label("Measured machine").select_option("h200-engines")
+        page.get_by_label("Machine", exact=True).select_option("h200-engines")
         page.get_by_label("Model", exact=True).select_option("qwen3-4b")
         page.get_by_label("Format of the weights").select_option("bf16")
         page.get_by_label("Context length").fill("12,345")
@@ -161,8 +162,8 @@ def test_a_machine_and_a_model_that_are_typed_in_are_answered(browser, address):
 def test_values_of_ones_own_begin_with_those_of_the_choice_before(browser, address):
     with opened(browser, address, path("en")) as watched:
         page = watched.page
-        page.get_by_label("Measured machine").select_option("h200-engines")
-        page.get_by_label("Measured machine").select_option("own")
+        page.get_by_label("Machine", exact=True).select_option("h200-engines")
+        page.get_by_label("Machine", exact=True).select_option("own")
         page.get_by_label("Model", exact=True).select_option("own")
         typed = {name: float(page.locator(f"#calculator-{name}").input_value()) for name in ("bandwidth", "compute")}
         facts = MACHINES["h200-engines"].facts
@@ -170,6 +171,20 @@ def test_values_of_ones_own_begin_with_those_of_the_choice_before(browser, addre
         assert typed["compute"] == pytest.approx(facts.compute_in("bf16").value, rel=1e-3)
         assert page.locator("#calculator-bits").input_value() == "16"
         assert page.locator("#calculator-format").is_hidden()
+
+
+def test_a_field_that_was_emptied_stays_empty(browser, address):
+    """Also where something else is typed afterwards, and in the address that is shared."""
+    with opened(browser, address, path("en") + query(**OWN, **TALK)) as watched:
+        page = watched.page
+        page.locator("#calculator-first_audio").fill("")
+        page.locator("#calculator-requests").fill("2")
+        page.locator("#calculator-requests").press("Tab")
+        page.wait_for_url("**/*requests=2*")
+        for _ in range(2):
+            assert page.locator("#calculator-first_audio").input_value() == ""
+            assert answers(page)["calculator.turn.wait_streaming"] == "needs a number"
+            page.reload()
 
 
 FAULTS = [
@@ -386,7 +401,9 @@ WIDE = """() => [...document.querySelectorAll(".calculator *")]
 
 
 def calculator(language: str, told=PUBLIC) -> Calculator:
-    return Calculator(told, {edition.id: Voice(language, f"../{edition.id}/receipts/") for edition in told}, language)
+    return Calculator(
+        told, {edition.id: Voice(language, f"../{edition.id}/receipts/") for edition in told}, language, "../"
+    )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -430,3 +447,23 @@ def test_the_formulas_of_a_page_are_the_same_in_every_language():
     texts = [(DOCS / path / "calculator.md").read_text(encoding="utf-8") for path in LANGUAGES]
     nodes = [json.loads(re.search(r'id="calculator-data">(.*?)</script>', text)[1])["nodes"] for text in texts]
     assert nodes[0] == nodes[1] == nodes[2] == formulas()["nodes"]
+
+
+def test_a_readers_own_machine_is_offered_first_on_a_page_of_its_own():
+    """Which is never committed; the committed page does not change."""
+    shipped = load(RESULTS)
+    runs = [run for run in shipped.runs if run.id != "here"]
+    cpu = next(run for run in runs if run.id == "cpu")
+    mine = Run("here", "executed", cpu.machine, cpu.started, cpu.samples)
+    before, after = render.pages(Results(runs)), render.pages(Results([*runs, mine]))
+    for language in LANGUAGES:
+        name = f"{language}/calculator.md"
+        assert before[name] == after[name] and f"{language}/here/calculator.md" not in before
+        page = after[f"{language}/here/calculator.md"]
+        offered = re.findall(r'<option value="([^"]*)"', page)
+        assert offered[0] == "here" and offered[1:5] == list(MACHINES)
+        up = "../../" if language == DEFAULT else "../../../"
+        assert f'src="{up}assets/javascripts/quantity.js"' in page and 'href="../../here/"' in page
+        data = json.loads(re.search(r'id="calculator-data">(.*?)</script>', page)[1])
+        assert data["first"]["machine"] == "here"
+        assert data["machines"]["here"]["inputs"]["bandwidth"]["at"] == "../../here/receipts/#here.bandwidth"

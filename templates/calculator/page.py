@@ -32,8 +32,10 @@ WORDS = ("kind", "reason", "calculator")
 class Calculator:
     """The names that the calculator's template uses, in one language. Nothing is made before it is asked for."""
 
-    def __init__(self, editions: Iterable[Edition], voices: Mapping[str, Voice], language: str) -> None:
+    def __init__(self, editions: Iterable[Edition], voices: Mapping[str, Voice], language: str, up: str) -> None:
         self.editions, self.voices, self.language = list(editions), voices, language
+        self.up = marked(up)
+        """From the page, as it is served, to its language's start page."""
         self.labels = Labels(language)
 
     @cached_property
@@ -113,8 +115,8 @@ class Calculator:
     # What the script works with
 
     def _scripts(self) -> Markup:
-        # From docs/{language}/calculator.md; the default language is served one folder higher.
-        up = "../" if self.language == LANGUAGES[0] else "../../"
+        # The default language is served at the root, the others one folder deeper.
+        up = self.up if self.language == LANGUAGES[0] else f"{self.up}../"
         sources = [element("script", src=f"{up}assets/javascripts/{name}", defer="") for name in SCRIPTS]
         # Nothing in it may end the element that holds it.
         text = json.dumps(self.data(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)

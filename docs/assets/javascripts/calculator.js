@@ -112,6 +112,8 @@
       begin("kv", model.formats[choice("format")].kv_per_token / fields.kv.base);
     }
 
+    const BEGIN = { machine: beginOwnMachine, model: beginOwnModel };
+
     function arrange() {
       for (const part of root.querySelectorAll(".calculator-own")) {
         const chosen = choice(part.dataset.part);
@@ -119,8 +121,11 @@
         if (chosen !== OWN) before[part.dataset.part] = chosen;
       }
       root.querySelector(".calculator-published").hidden = choice("model") === OWN;
-      if (choice("model") === OWN) beginOwnModel();
-      if (choice("machine") === OWN) beginOwnMachine();
+    }
+
+    function choose({ target }) {
+      arrange();
+      if (target.value === OWN) BEGIN[target.name]?.();
     }
 
     /* Answers */
@@ -325,7 +330,7 @@
     }
 
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("change", arrange);
+    form.addEventListener("change", choose);
     form.addEventListener("input", later);
     form.addEventListener("change", later);
     window.addEventListener("hashchange", unfold);
