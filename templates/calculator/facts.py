@@ -224,8 +224,8 @@ class ChosenPrompt(Prompt):
 class ChosenSpeaker(VoxCPM):
     """Synthesis with the times that were chosen."""
 
-    def __init__(self, samples: Samples, inputs: Chosen) -> None:
-        super().__init__(samples, Evidence("evidence"))
+    def __init__(self, machine: MachineFacts, inputs: Chosen) -> None:
+        super().__init__(machine.samples, Evidence("evidence"), machine)
         self.path, self.inputs = f"{PATH}.voxcpm", inputs
 
     @fact("1")
@@ -249,10 +249,9 @@ class ChosenTurn(Turn):
     """From the prompt to the sound of the sentence that was chosen."""
 
     def __init__(self, model: ChosenModel) -> None:
-        samples, inputs = model.samples, model.inputs
-        recognition = Recognition(samples, Evidence("evidence"))
-        super().__init__(f"{PATH}.turn", recognition, model, ChosenSpeaker(samples, inputs))
-        self.inputs = inputs
+        machine, self.inputs = model.machine, model.inputs
+        recognition = Recognition(machine.samples, Evidence("evidence"), machine)
+        super().__init__(f"{PATH}.turn", recognition, model, ChosenSpeaker(machine, self.inputs))
 
     @fact("tok", decimals=0)
     def sentence_tokens(self) -> Quantity:
