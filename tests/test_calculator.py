@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import math
 from operator import add, mul, sub, truediv
 
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from paths import ROOT
 
 from templates import formats, printed, units
@@ -31,6 +33,7 @@ from templates.quantity import (
     missing,
     tree,
 )
+from templates.voice import Voice
 
 SCRIPT = ROOT / "docs" / "assets" / "javascripts" / "quantity.js"
 MANY = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
@@ -374,3 +377,17 @@ def test_a_language_has_the_words_of_its_units():
     assert english["units"]["GB/s"] == {"base": 1e9, "one": "\u00a0GB/s", "many": "\u00a0GB/s"}
     assert english["scales"][1] == [9, "\u00a0billion"] and korean["scales"][1] == [8, "억"]
     assert english["locale"] == formats.LOCALES["en"].replace("_", "-") == "en-GB"
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+@given(facts().filter(lambda fact: fact.shown_in != "param"), st.floats(0, 0.9), st.floats(0, 3))
+@MANY
+def test_the_browser_says_a_spread_as_the_receipts_do(page, name, fact, below, above):
+    spread = replace(fact, low=fact.value * (1 - below), high=fact.value * (1 + above))
+    voice = Voice(name)
+    wanted = html.unescape(voice.spoken(voice.shared.interval(spread)))
+    ends = {end: getattr(spread, end) * units.base(fact.unit) for end in ("value", "low", "high")}
+    node = {"unit": fact.shown_in, "decimals": fact.digits.decimals, "significant": fact.digits.significant}
+    node = {key: value for key, value in node.items() if value is not None}
+    said = page.evaluate("([q, node, l]) => Quantities.spread(q, node, l)", [ends, node, language(name, SAID)])
+    assert said == wanted

@@ -11,7 +11,7 @@
   const NUMBER = /^[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:e[-+]?\d+)?$/i;
 
   function start(root, data) {
-    const { evaluate, exact, given, missing, number, say } = Quantities;
+    const { evaluate, exact, given, missing, number, say, spread } = Quantities;
     const { fields, language, nodes, words } = data;
     const form = root.querySelector("form");
     const answers = root.querySelector(".calculator-answers");
@@ -37,8 +37,8 @@
       const said = fault ? words.calculator[fault].replace("{limit}", () => number(limit ?? 0, language.locale)) : "";
       const place = document.getElementById(`calculator-${name}-error`);
       if (place.textContent !== said) place.textContent = said;
-      control(name).toggleAttribute("aria-invalid", Boolean(fault));
       if (fault) control(name).setAttribute("aria-invalid", "true");
+      else control(name).removeAttribute("aria-invalid");
     }
 
     function typed(name) {
@@ -191,13 +191,13 @@
       if (!node.formula) return [];
       const names = node.formula.map((piece) => (typeof piece === "number" ? called(piece) : piece));
       const values = node.formula.map((piece) => (typeof piece === "number" ? valued(piece, quantities) : piece));
-      return [...row("formula", ...names), ...row("values", ...values), ...spread(node, quantity)];
+      return [...row("formula", ...names), ...row("values", ...values), ...range(node, quantity)];
     }
 
-    function spread(node, { value, low, high }) {
+    function range(node, quantity) {
+      const { value, low, high } = quantity;
       if (value === null || low === high || !Number.isFinite(low + high)) return [];
-      const [from, to] = [low, high].map((end) => say(end, { unit: node.unit, significant: 4 }, language));
-      return row("range", `${from} … ${to}`);
+      return row("range", spread(quantity, node, language));
     }
 
     function reasons(quantity) {

@@ -135,10 +135,18 @@ const Quantities = (() => {
     return withUnit(shownIn(value, as, language), as, language, digits);
   }
 
+  /* Both ends of a fact's spread, with four figures, in the unit in which its value is said. */
+  function spread({ value, low, high }, node, language) {
+    const [as, digits] = chosen(shownIn(value, node.unit, language), node.unit, node, language);
+    const figures = (end, shown) => number(shownIn(end, as, language), language.locale, shown);
+    const after = withUnit(shownIn(value, as, language), as, language, digits).slice(figures(value, digits).length);
+    return `${figures(low, { significant: 4 })} … ${figures(high, { significant: 4 })}${after}`;
+  }
+
   /* A value with all its digits. */
   function exact(value, unit, language) {
     return withUnit(shownIn(value, unit, language), unit, language, {});
   }
 
-  return { evaluate, exact, given, missing, number, say };
+  return { evaluate, exact, given, missing, number, say, spread };
 })();
