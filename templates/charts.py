@@ -365,7 +365,7 @@ def _magpie_step(edition: Edition) -> Chart:
     figure = _figure(traces, {"title": {"text": "@frame_axis"}}, {"autorange": "reversed"}, [])
     figure["layout"]["barmode"] = "stack"
     figure["layout"]["legend"]["traceorder"] = "normal"
-    return Chart(figure, ("@part", "part_time", "frame_part"), rows)
+    return Chart(figure, ("@portion", "part_time", "frame_part"), rows)
 
 
 def _stacked(label: str, names: list[str], facts: list[Quantity], index: int) -> Trace:
@@ -523,7 +523,7 @@ def _parts(edition: Edition) -> Chart:
             rows.append((f"@part:{part.name}", *facts))
     figure = _figure(traces, {"title": {"text": "@patch_axis"}}, {}, [])
     figure["layout"]["barmode"] = "stack"
-    return Chart(figure, ("@part", "@whole_patch", "@streamed_patch"), rows)
+    return Chart(figure, ("@portion", "@whole_patch", "@streamed_patch"), rows)
 
 
 def _column(label: str, names: list[str], facts: list[Quantity], index: int) -> Trace:
