@@ -17,6 +17,7 @@ from markupsafe import Markup
 from measure import limits
 from measure.results import Results, ResultsError
 from templates import charts, claims, config
+from templates.calculator.page import Calculator
 from templates.config import ConfigError
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
@@ -169,6 +170,9 @@ def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
     public = [each for each in told if each.edition.id != "here"]
     # Pages beside the start page are served from a folder of their own.
     places = {"index": ("start", ""), "method": ("method", "../"), "own": ("own", "../")}
+    places["calculator"] = ("calculator", "../")
+    here = [each.edition for each in told if each.edition.id == "here"]
+    places |= {"here/calculator": ("calculator", "../../")} if here else {}
     pages, said = {}, {each.edition.id: set[str]() for each in told}
     for language, (name, (folder, up)) in product(LANGUAGES, places.items()):
         voices = {e.edition.id: Voice(language, f"{up}{e.edition.id}/receipts/", e.shared) for e in told}
@@ -177,6 +181,7 @@ def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
             f"{folder}/{language}.md.j2",
             editions=[each.edition for each in public],
             compared=[one for each in public for one in _compared(each, voices[each.edition.id])],
+            calculator=Calculator([*(here if "/" in name else ()), *(e.edition for e in public)], voices, language, up),
         )
         for edition, voice in voices.items():
             said[edition] |= voice.said
