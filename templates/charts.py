@@ -348,7 +348,7 @@ def _turn(edition: Edition) -> Chart:
             rows.append((f"@{label}", facts[0], facts[1]))
     figure = _figure(traces, {"title": {"text": "@wait_axis"}}, {}, [])
     figure["layout"]["barmode"] = "stack"
-    return Chart(figure, ("@part", "speak_whole", "speak_streaming"), rows)
+    return Chart(figure, ("@part", "@whole_sound", "@streamed_sound"), rows)
 
 
 def _magpie_step(edition: Edition) -> Chart:
