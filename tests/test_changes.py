@@ -209,8 +209,9 @@ def test_reported_runs_are_never_known_to_be_of_one_machine():
     assert machine.unlike(one, one) == {}
 
 
-def dated(run_id: str, started: str, **changes) -> Run:
-    return msgspec.structs.replace(run_of(**changes), id=run_id, started=started)
+def dated(run_id: str, started: str, measured=("bandwidth/copy", "decode_llama/m/rate"), **changes) -> Run:
+    samples = dict.fromkeys(measured, CPU.samples[COPY])
+    return msgspec.structs.replace(run_of(samples, **changes), id=run_id, started=started)
 
 
 def test_the_run_before_is_the_last_one_of_the_same_machine():
@@ -226,6 +227,15 @@ def test_the_run_before_is_the_last_one_of_the_same_machine():
     ]
     assert machine.earlier(now, others).id == "before"
     assert machine.earlier(others[0], others) is None
+
+
+def test_a_run_of_something_else_is_not_the_run_before():
+    """Its ceilings alone would be compared, and all else be gained or lost."""
+    speech, other = "tts_voxcpm/m/first_audio", dated("models", "2026-11-02")
+    others = [dated("speech", "2026-11-01", ("bandwidth/copy", speech)), other]
+    assert machine.earlier(dated("now", "2026-11-05", ("bandwidth/copy", speech)), others).id == "speech"
+    assert machine.earlier(dated("now", "2026-11-05", ("bandwidth/copy", "asr_nemotron/m/step_time")), others) is None
+    assert machine.earlier(dated("now", "2026-11-05", ("bandwidth/copy",)), others).id == "models"
 
 
 # Claims

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from measure.results import Machine, Run
+from measure.session import maker
 
 MADE_OF = (
     "name",
@@ -21,6 +22,9 @@ INSTALLED = ("driver", "system")
 
 ALIKE = 0.01
 """Two sizes of memory are of one machine if they differ by at most this share: drivers keep some of it back."""
+
+CEILINGS = {"bandwidth", "matmul"}
+"""Measurements that many runs begin with, whatever they are for."""
 
 Differences = dict[str, tuple[str, str]]
 """What differs, by name: before and after, "" where one does not tell."""
@@ -49,7 +53,7 @@ def installed(before: Run, after: Run) -> Differences:
 
 
 def earlier(run: Run, runs: list[Run]) -> Run | None:
-    """The last executed run of the same machine that was started before `run`; a reader's own is none."""
+    """The last executed run before `run` that measured something of the same on the same machine; no reader's own."""
     candidates = [
         other
         for other in runs
@@ -57,8 +61,18 @@ def earlier(run: Run, runs: list[Run]) -> Run | None:
         and other.id not in (run.id, "here")
         and other.started < run.started
         and not unlike(other, run)
+        and _purpose(run) & _measurements(other)
     ]
     return max(candidates, key=lambda other: (other.started, other.id), default=None)
+
+
+def _purpose(run: Run) -> set[str]:
+    """What a run measured beside the machine's ceilings; these, if there is nothing else."""
+    return _measurements(run) - CEILINGS or _measurements(run)
+
+
+def _measurements(run: Run) -> set[str]:
+    return {maker(text) for text in run.samples}
 
 
 def _agree(name: str, one: str | int, other: str | int) -> bool:
