@@ -7,6 +7,7 @@ import importlib.util
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from tiny import failures
 
 from measure import asr_nemotron, device, machine, timing
 from measure.asr_nemotron import NAME, Scope
-from measure.recognition import capacity, conformer, nemotron, recordings, stream, utterance
+from measure.recognition import capacity, conformer, emission, nemotron, recordings, stream, utterance
 from measure.recognition.bench import REACH_MS, Bench
 from measure.recognition.conformer import Shape
 from measure.recognition.nemotron import LOOK_AHEADS
@@ -61,6 +62,9 @@ def measured(tmp_path_factory):
         stand_in(patch)
         asr_nemotron.measure(made)
     return made
+
+
+FORCED = ({}, {"emission": "none"}, {"emission": "every"})
 
 
 def of(quantity, **parameters):
@@ -161,7 +165,7 @@ def bench(small):
     """The bench of the stand-in, its random weights made to emit."""
     made = Bench(small, built(), {}, EVERYTHING)
     with torch.inference_mode():
-        made.calibrate()
+        emission.force(made.recogniser)
         yield made
 
 
@@ -199,20 +203,41 @@ def test_both_ways_to_decode_give_the_same_tokens(bench, decoder):
     assert heard.tokens == other.tokens > 0
 
 
-def test_random_weights_are_made_to_emit_as_often_as_speech(bench):
-    heard = stream.Cached(bench.recogniser, 3, 4, bench.sound, "batched")
-    for _ in range(30):
+@pytest.mark.parametrize("decoder", ["package", "batched"])
+@pytest.mark.parametrize("streams", [1, 7])
+@pytest.mark.parametrize("right", LOOK_AHEADS)
+def test_random_weights_emit_as_often_as_speech(bench, right, streams, decoder):
+    check_rate(bench.recogniser, right, streams, decoder)
+
+
+def check_rate(recogniser, right, streams, decoder):
+    """Of what streams emit in eight seconds, the same whatever their frames are, as those of deep encoders drift."""
+    heard = stream.Cached(recogniser, right, streams, stream.noise(), decoder)
+    drift, mixed = iter(range(1000)), heard.prompt
+    if decoder == "batched":
+        heard.prompt = lambda frames: mixed(frames) + next(drift)
+    for _ in range(100 // (right + 1)):
         heard.arrive()
         heard.step()
-    rate = heard.tokens / 4 / (30 * 0.32)
-    assert nemotron.TOKENS_PER_SECOND / 2 < rate < 2 * nemotron.TOKENS_PER_SECOND
+    assert heard.tokens_per_second == pytest.approx(emission.TOKENS_PER_SECOND, rel=0.1)
 
 
-def test_weights_that_cannot_be_made_to_emit_are_refused(bench):
-    bench.recogniser.model.computer = None
-    frames = torch.zeros(1, SMALL.hidden, 50)
-    with pytest.raises(ArithmeticError, match="in place of 4"):
-        nemotron.calibrate(bench.recogniser, frames)
+def test_frames_that_emit_are_drawn_for_each_stream_and_always_as_many(bench):
+    pattern = emission.Pattern(0.32, "cpu")
+    first, then = pattern.next(3, 75), pattern.next(3, 25)
+    assert first.sum(1).tolist()[0] == 24 and then.sum(1).tolist()[0] == 8
+    assert len({tuple(row.tolist()) for row in first}) == 3
+    assert not torch.equal(first[0, :25], first[0, 25:50])
+    pattern.place = 0
+    assert torch.equal(pattern.next(3, 100), torch.cat((first, then), 1))
+    assert pattern.next(1 << 14, 14).shape == (1 << 14, 14)
+
+
+def test_a_decoder_that_does_not_emit_as_often_is_refused(bench, monkeypatch):
+    silent = SimpleNamespace(current_lengths=torch.zeros(emission.CHECKED_STREAMS))
+    monkeypatch.setattr(type(bench.recogniser.model.computer), "__call__", lambda self, **given: (silent, None))
+    with pytest.raises(ArithmeticError, match="these weights emit 0"):
+        emission.force(bench.recogniser)
 
 
 def test_each_batch_makes_the_decoder_forget_the_one_before(bench, monkeypatch):
@@ -270,6 +295,26 @@ def test_forced_emission_is_undone_afterwards(bench):
     assert (none, every) == (0, 12.5)
 
 
+def test_emissions_are_timed_in_turn(bench, monkeypatch):
+    """Whichever is asked first; real weights and recorded steps have but one."""
+    told, emit = [], bench._emit
+    monkeypatch.setattr(bench, "_emit", lambda how, usual: told.append(how) or emit(how, usual))
+    bench._part(of("step_part_time", part="rnnt", right=3))
+    for name in ("none", "every"):
+        bench._part(of("step_part_time", emission=name, part="rnnt", right=3))
+    assert told == ["usual", "none", "every"] * (1 + EVERYTHING.repeats) + ["usual"]
+    samples = [bench.session.load(of("step_part_time", part="rnnt", right=3, **more)) for more in FORCED]
+    assert [sample.config["tokens_per_second"] for sample in samples] == [pytest.approx(4, rel=0.5), 0, 12.5]
+    assert {sample.config["steps_in_turn"] for sample in samples} == {3}
+
+
+def test_what_was_loaded_is_frozen_while_keys_are_measured(small, monkeypatch):
+    bench, held = Bench(small, built(), {}, EVERYTHING), []
+    monkeypatch.setitem(bench._measures, "parameters", lambda item: held.append(gc.get_freeze_count()))
+    bench.measure([of("parameters")])
+    assert held[0] > 10_000 > gc.get_freeze_count()
+
+
 def test_real_weights_are_not_made_to_emit(small):
     bench = Bench(small, built(kind="real"), {}, EVERYTHING)
     before = float(bench.recogniser.blank)
@@ -289,7 +334,7 @@ def test_parts_of_the_same_steps_serve_all_their_keys(bench, monkeypatch):
     monkeypatch.setattr(bench, "make", lambda item, made_by=bench.make: made.append(item) or made_by(item))
     for part in asr_nemotron.PARTS:
         bench._part(of("step_part_time", part=part, right=3))
-    assert len(made) == 1
+    assert len(made) == 3  # as usual, never, on each frame
     assert bench.session.load(of("step_part_time", part="rnnt", right=3)).config["device_waited_for"]
 
 
@@ -632,6 +677,16 @@ def tiny():
         return nemotron.random(TINY, "fp32", "cpu")
 
 
+@pytest.fixture(scope="module")
+def speaking():
+    """The same in bf16, made to emit."""
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        made = nemotron.random(TINY, "bf16", "cpu")
+        emission.force(made)
+        return made
+
+
 @needs_nemo
 def test_the_real_model_has_the_size_that_is_computed(tiny):
     assert tiny.parameters == TINY.parameters
@@ -671,6 +726,14 @@ def test_the_stand_in_is_called_as_the_real_model_is(tiny):
         own.append_audio(stream.noise(4.0).numpy(), -1)
         real_shapes = [(mel.shape[2], int(lengths[0])) for mel, lengths in buffer]
         assert [(mel.shape[2], int(lengths[0])) for mel, lengths in own] == real_shapes
+
+
+@needs_nemo
+@pytest.mark.parametrize("right", LOOK_AHEADS)
+def test_random_weights_of_the_real_model_emit_as_often_as_speech(speaking, right):
+    with torch.inference_mode():
+        for streams, decoder in ((1, "package"), (3, "package"), (3, "batched")):
+            check_rate(speaking, right, streams, decoder)
 
 
 @needs_nemo

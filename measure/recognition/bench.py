@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol, cast
 
 from measure import device, kernels, timing
 from measure.card import Watch
-from measure.recognition import capacity, nemotron, stream
+from measure.recognition import capacity, emission, nemotron, stream
 from measure.recognition.counting import Counting
 from measure.recognition.nemotron import Recogniser
 from measure.recognition.scoring import Scoring
@@ -22,8 +24,18 @@ FEW = 30
 
 TRACED_STEPS = 8
 
+COLLECTOR = "Python's, what was loaded frozen"
+
 REACH_MS = 2.5
 """By how much the last feature of a chunk reaches beyond it: half a window of 25 ms, less the 10 ms of a feature."""
+
+
+USUAL = "usual"
+
+FORCED = {"none": "forced: no token", "every": "forced: one token on each frame"}
+"""Emissions beside the usual one, and what a configuration calls them."""
+
+EMISSIONS = (USUAL, *FORCED)
 
 
 class Scope(Protocol):
@@ -39,13 +51,16 @@ class Scope(Protocol):
     def search_s(self) -> float: ...
     @property
     def step_s(self) -> float: ...
+    @property
+    def every(self) -> bool: ...
 
 
 class Bench:
     """Measures keys of one recogniser."""
 
     def __init__(self, session: Session, recogniser: Recogniser, config: Config, scope: Scope) -> None:
-        self.session, self.recogniser, self.config, self.scope = session, recogniser, config, scope
+        self.session, self.recogniser, self.scope = session, recogniser, scope
+        self.config: Config = {**config, "collector": COLLECTOR}
         self._timed_parts: dict[tuple[tuple[str, str], ...], tuple[list[dict[str, float]], Config]] = {}
         self._timed_steps: dict[int, tuple[list[float], Config]] = {}
         self.counting, self.serving, self.scoring = Counting(self), Serving(self), Scoring(self)
@@ -75,9 +90,10 @@ class Bench:
         """Record each key, or why it has no sample, and print what it cost."""
         import torch
 
-        with torch.inference_mode():
+        with torch.inference_mode(), frozen():
             if self.recogniser.weights == "random":
-                self.calibrate()
+                rate = emission.force(self.recogniser)
+                print(f"random weights emit {rate:.1f} tokens a second and stream", flush=True)
             for item in items:
                 start = time.perf_counter()
                 if "cache" not in dict(item.parameters):
@@ -86,20 +102,6 @@ class Bench:
                     self._measures[item.quantity](item)
                 device.release(self.session.device)
                 print(f"{item}: {time.perf_counter() - start:.1f} s", flush=True)
-
-    def calibrate(self) -> None:
-        """By the frames of streams whose caches are full, with the largest chunk: the fewest steps fill them."""
-        import torch
-
-        right = nemotron.LOOK_AHEADS[-1]
-        streams = Cached(self.recogniser, right, 2, self.sound, "batched")
-        frames = []
-        for step in range(2 * streams.steps_to_fill):
-            streams.arrive()
-            made = streams.prompt(streams.encode(streams.hear()))
-            frames += [made] if step >= streams.steps_to_fill else []
-        rate = nemotron.calibrate(self.recogniser, torch.cat(frames, 2))
-        print(f"random weights emit {rate:.1f} tokens a second and stream", flush=True)
 
     def make(self, item: Key, streams: int = 1) -> Streams:
         """The streams that a key is about."""
@@ -159,35 +161,57 @@ class Bench:
         told = dict(item.parameters)
         if "cache" in told:
             return self.counting.kept_part(item)
-        part, asked = told.pop("part"), tuple(sorted(told.items()))
-        if asked not in self._timed_parts:
-            usual = self.recogniser.blank.clone(), self.recogniser.emission
-            try:
-                if "emission" in told:
-                    self._emit(told["emission"])
-                self._timed_parts[asked] = self._time_parts(item, FEW if "emission" in told else self.scope.repeats)
-            finally:
-                self.recogniser.blank.copy_(usual[0])
-                self.recogniser.emission = usual[1]
-        values, config = self._timed_parts[asked]
+        part = told.pop("part")
+        if _asked(told) not in self._timed_parts:
+            self._time_parts(item, told)
+        values, config = self._timed_parts[_asked(told)]
         return self.save(item, "ms", [1e3 * each[part] for each in values], config)
 
-    def _time_parts(self, item: Key, repeats: int) -> tuple[list[dict[str, float]], Config]:
-        """Seconds of each part of each step, and what the configuration says of the steps."""
-        streams = self.make(item)
-        warmups, watch = self.ready(streams), Watch(self.session.device)
-        watch.begin()
-        before = streams.tokens
-        values = [self._parts(streams) for _ in timing.rounds(repeats, self.scope.step_s)]
-        watch.end()
-        told: Config = {"tokens": streams.tokens - before, "emission": self.recogniser.emission}
-        return values, {**_of_steps(streams, len(values), warmups, watch, told), "device_waited_for": "after each part"}
+    def _time_parts(self, item: Key, told: dict[str, str]) -> None:
+        """Keep the seconds of each part of each step, and what the configuration says of the steps.
 
-    def _emit(self, how: str) -> None:
+        Where all emissions are measured, their steps are made in turn: what drifts meanwhile, as the host's clock, and
+        what grows, as the tokens that NeMo turns into text anew at each step, then does so for all of them.
+        """
+        in_turn = self.scope.every and self.recogniser.weights == "random" and "encoder" not in told
+        repeats = min(self.scope.repeats, FEW) if in_turn else self.scope.repeats
+        turns = {how: self.make(item) for how in (EMISSIONS if in_turn else (told.get("emission", USUAL),))}
+        usual, watch = (float(self.recogniser.blank), self.recogniser.emission), Watch(self.session.device)
+        values: dict[str, list[dict[str, float]]] = {how: [] for how in turns}
+        try:
+            for how, streams in turns.items():
+                self._emit(how, usual)
+                warmups = self.ready(streams)
+            before = {how: streams.tokens for how, streams in turns.items()}
+            watch.begin()
+            for _ in timing.rounds(repeats, len(turns) * self.scope.step_s):
+                for how, streams in turns.items():
+                    self._emit(how, usual)
+                    values[how].append(self._parts(streams))
+            watch.end()
+        finally:
+            self._emit(USUAL, usual)
+        for how, streams in turns.items():
+            of_emission: Config = {"tokens": streams.tokens - before[how], "emission": FORCED.get(how, usual[1])}
+            asked = (
+                {**told, "emission": how} if how != USUAL else {name: told[name] for name in told if name != "emission"}
+            )
+            self._timed_parts[_asked(asked)] = (
+                values[how],
+                {
+                    **_of_steps(streams, len(values[how]), warmups, watch, of_emission),
+                    "device_waited_for": "after each part",
+                    "steps_in_turn": len(turns),
+                },
+            )
+
+    def _emit(self, how: str, usual: tuple[float, str]) -> None:
+        """Emit as usual, never or on each frame. Raises NotImplementedError for real weights but as usual."""
+        if how == USUAL:
+            return self.recogniser.always(*usual)
         if self.recogniser.weights != "random":
             raise NotImplementedError("real weights emit what they emit")
-        never = {"none": "forced: no token", "every": "forced: one token on each frame"}
-        self.recogniser.always(1e4 if how == "none" else -1e4, never[how])
+        return self.recogniser.always(1e4 if how == "none" else -1e4, FORCED[how])
 
     def _parts(self, streams: Streams) -> dict[str, float]:
         """Seconds of each part of one step, the device waited for after each."""
@@ -268,3 +292,18 @@ def _of_steps(streams: Streams, count: int, warmups: int, watch: Watch, told: Co
     seconds = count * streams.limit_s
     rate: Config = {"tokens_per_second": float(told["tokens"]) / seconds} if "tokens" in told else {}
     return {"warmups": warmups, **shape_of_step(streams), **told, **rate, **watch.config}
+
+
+def _asked(told: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(told.items()))
+
+
+@contextmanager
+def frozen() -> Iterator[None]:
+    """Leave out of Python's searches for garbage what is there by now, as a server does once it has loaded."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -1,8 +1,7 @@
 """Nemotron 3.5 ASR Streaming in NeMo: built at its true size with random weights, or loaded from a file or the hub.
 
 NeMo's own classes and their own initialisation. With random weights the transducer would emit nothing or without end,
-and its time depends on what it emits: the bias of its blank is then set so that it emits about as often as speech has
-tokens.
+and its time depends on what it emits: `emission.py` then says which frames do.
 """
 
 from __future__ import annotations
@@ -12,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measure import device, weights
-from measure.recognition import conformer
 from measure.recognition.conformer import Shape
 from measure.session import Config
 from measure.weights import WeightsError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from measure.recognition.emission import Pattern
 
 SAMPLE_RATE = 16_000
 """Samples a second of the sound that the model takes."""
@@ -37,9 +37,6 @@ HOP = 160
 
 MOST_SYMBOLS = 10
 """Tokens that the decoder may emit on one frame; NeMo's default."""
-
-TOKENS_PER_SECOND = 4.0
-"""How often random weights are made to emit, about as often as speech has tokens: given, not measured."""
 
 PARTS = ("encoder", "decoder", "joint", "prompt_kernel")
 """Modules that run in the measured precision; features are computed in fp32, as NeMo does."""
@@ -173,7 +170,7 @@ def write_tokenizer(folder: Path, pieces: int) -> None:
 
 
 def random(shape: Shape, precision: str, where: str) -> Recogniser:
-    """A model of this shape with NeMo's initial weights, in `precision` on device `where`, that emits now and then."""
+    """A model of this shape with NeMo's initial weights, in `precision` on device `where`."""
     import torch
     from nemo.collections.asr.models.rnnt_bpe_models_prompt import EncDecRNNTBPEModelWithPrompt
     from omegaconf import OmegaConf
@@ -252,6 +249,7 @@ class Recogniser:
         self.language = ""
         self.right = -1
         self.emission = "by the weights"
+        self.pattern: Pattern | None = None
         model.eval().requires_grad_(False)
         model.to(where)
         self.cast(precision)
@@ -285,6 +283,11 @@ class Recogniser:
         computer = self.computer
         if getattr(computer, "cuda_graphs_mode", None) is not None:
             computer.reset_cuda_graphs_state()
+
+    def rewind(self) -> None:
+        """Let forced emission begin anew, so that the same frames emit the same."""
+        if self.pattern is not None:
+            self.pattern.place = 0
 
     @property
     def computer(self) -> Any:  # noqa: ANN401
@@ -320,74 +323,18 @@ class Recogniser:
         }
 
     @property
-    def blank(self) -> Any:  # noqa: ANN401
-        """The bias of the blank in the joint network's last layer: a view that can be written to."""
+    def last(self) -> Any:  # noqa: ANN401
+        """The joint network's last layer; the blank is its last row."""
         import torch
 
-        last = [part for part in self.model.joint.joint_net.modules() if isinstance(part, torch.nn.Linear)][-1]
-        return last.bias[last.out_features - 1 :]
+        return [part for part in self.model.joint.joint_net.modules() if isinstance(part, torch.nn.Linear)][-1]
+
+    @property
+    def blank(self) -> Any:  # noqa: ANN401
+        """The bias of the blank: a view that can be written to."""
+        return self.last.bias[self.last.out_features - 1 :]
 
     def always(self, value: float, told: str) -> None:
         """Set the blank's bias; `told` says in configurations what for."""
         self.blank.fill_(value)
         self.emission = told
-
-
-def calibrate(recogniser: Recogniser, frames: Tensor) -> float:
-    """Make random weights emit about TOKENS_PER_SECOND; returns the rate that these frames give, per stream.
-
-    The units of the joint network are scaled to what frames move them by, and the blank's bias is set between the
-    frames that are to emit and the others. Left as drawn, they never emit or never stop. At most one token a frame is
-    allowed, since only trained weights know when a frame is done: they evaluate the joint network once more for each
-    token to find out.
-
-    Args:
-        frames: what the decoder gets, (streams, size, frames), as the streamed encoder and the prompt leave it.
-    Raises ArithmeticError if the weights do not emit as often as that, or half or twice as often.
-    """
-    _spread(recogniser, frames)
-    recogniser.computer.max_symbols = 1
-    share = TOKENS_PER_SECOND * conformer.FRAME_MS / 1e3
-    recogniser.always(float(_margins(recogniser, frames).quantile(1 - share)), "")
-    made = _emitted(recogniser, frames)
-    if not TOKENS_PER_SECOND / 2 < made < 2 * TOKENS_PER_SECOND:
-        raise ArithmeticError(f"these weights emit {made:.1f} tokens a second in place of {TOKENS_PER_SECOND:g}")
-    recogniser.emission = f"forced: one token on about {share:.0%} of the frames, {made:.1f} tok/s when it was set"
-    return made
-
-
-def _spread(recogniser: Recogniser, frames: Tensor) -> None:
-    """Scale and shift each unit of the joint network so that these frames move it by one about zero.
-
-    Source: data-dependent initialisation, Salimans and Kingma, Weight Normalization, NeurIPS 2016, section 3.
-    """
-    layer = recogniser.model.joint.enc
-    units = layer(frames.transpose(1, 2)).flatten(0, 1).float()
-    mean, scale = units.mean(0), units.std(0).clamp(min=1e-6)
-    layer.bias.copy_((layer.bias - mean) / scale)
-    layer.weight.div_(scale[:, None])
-
-
-def _margins(recogniser: Recogniser, frames: Tensor) -> Tensor:
-    """By how much the best token beats an unbiased blank on each frame, after one random token."""
-    import torch
-
-    model, streams = recogniser.model, frames.shape[0]
-    recogniser.blank.fill_(0.0)
-    drawn = torch.randint(0, recogniser.shape.vocabulary, (streams, 1), device=frames.device)
-    history, *_ = model.decoder.predict(drawn, None, add_sos=False, batch_size=streams)
-    encoded, predicted = model.joint.project_encoder(frames.transpose(1, 2)), model.joint.project_prednet(history)
-    logits = model.joint.joint_after_projection(encoded, predicted).float()
-    margins: Tensor = logits[..., :-1].amax(-1) - logits[..., -1]
-    return margins.flatten()
-
-
-def _emitted(recogniser: Recogniser, frames: Tensor) -> float:
-    """Tokens a second and stream."""
-    import torch
-
-    streams, _, length = frames.shape
-    lengths = torch.full((streams,), length, dtype=torch.long, device=frames.device)
-    told, _ = recogniser.computer(x=frames.transpose(1, 2), out_len=lengths)
-    recogniser.forget()
-    return float(told.current_lengths.sum()) / streams / (length * conformer.FRAME_MS / 1e3)

@@ -44,6 +44,7 @@ class Serving:
         told: Config = {
             **shape_of_step(batches.latest),
             "caches": "random numbers",
+            "tokens_per_second": batches.latest.tokens_per_second,
             **_of_search(found),
             **_of_collections(found, batches),
             "searched_s": round(time.perf_counter() - start, 1),

@@ -64,6 +64,7 @@ class Streams:
         if recogniser.right != right:
             recogniser.look_ahead(right)
         recogniser.forget()
+        recogniser.rewind()
         self.recogniser, self.right, self.streams, self.decoder = recogniser, right, streams, decoder
         self.frames = right + 1
         self.new = recogniser.shape.subsampling * self.frames
@@ -71,6 +72,7 @@ class Streams:
         self.hypotheses: Any = None
         self.state: Any = None
         self._counted = 0
+        self._heard_s = 0.0
         self.lengths = torch.full((streams,), self.frames, dtype=torch.long, device=recogniser.device)
         self.mel = self._first_features()
         self.heard = self._gather()
@@ -85,8 +87,14 @@ class Streams:
         """Emitted by all streams in all steps."""
         return self._counted + _emitted(self.hypotheses)
 
+    @property
+    def tokens_per_second(self) -> float:
+        """Of each stream's sound, over all steps; 0 before the first."""
+        return self.tokens / self._heard_s if self._heard_s else 0.0
+
     def arrive(self) -> None:
         """The next chunk's sound is in the host's memory; no part of the step."""
+        self._heard_s += self.streams * self.limit_s
         self.place += self.new * HOP
         if self.streams <= FRESH_STREAMS:
             self.heard = self._gather()

@@ -44,6 +44,7 @@ def load(recogniser: Recogniser, right: int, sounds: Sequence[Tensor]) -> Any:  
 
 def whole(recogniser: Recogniser, buffer: Any) -> Heard:  # noqa: ANN401
     """Encode all at once, with the look-ahead's mask."""
+    recogniser.rewind()
     encoded, lengths = recogniser.model.encoder(
         audio_signal=buffer.buffer.to(recogniser.dtype), length=buffer.streams_length
     )
@@ -55,6 +56,7 @@ def streamed(recogniser: Recogniser, buffer: Any, *, exact: bool = False) -> Hea
     """Encode chunk by chunk with a cache."""
     import torch
 
+    recogniser.rewind()
     encoder = recogniser.model.encoder
     cache = encoder.get_initial_cache_state(len(buffer.streams_length), recogniser.dtype, recogniser.device)
     made: list[Tensor] = []
