@@ -1,6 +1,6 @@
 """The same models on several machines: what share of each machine's bandwidth one request uses, as a table of bars.
 
-The start page shows it. Bars are drawn within the table, so that they need no script and every number keeps its receipt.
+The start page shows it. Bars are drawn within the table: they need no script, and every number keeps its receipt.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ WHOLE = 100
 
 ROOM = 104
 """How far the scale goes, in percent, unless a share goes further."""
+
+VISIBLE = 2
+"""An interval that is narrower than this, in percent of the bandwidth, would be a dot."""
 
 
 class Bar(NamedTuple):
@@ -95,10 +98,8 @@ def _row(bar: Bar, voice: Voice, near: float, end: float) -> Markup:
 def _drawn(share: Quantity, near: float, end: float) -> Markup:
     """One bar from 0 to `end` percent, with its interval, the line of “near” and that of the bandwidth itself."""
     low, value, high = (max(0.0, number or 0.0) for number in (share.low, share.value, share.high))
-    parts = [
-        f'<rect class="share" width="{value:.2f}" y="1" height="8"/>',
-        f'<rect class="spread" x="{low:.2f}" width="{high - low:.2f}" y="4" height="2"/>' if high > low else "",
-        f'<path class="near" d="M{near:.0f} 0V10"/><path class="whole" d="M{WHOLE} 0V10"/>',
-    ]
+    spread = f'<path class="spread" d="M{low:.2f} 5H{high:.2f}"/>' if high - low > VISIBLE else ""
+    lines = f'<path class="near" d="M{near:.0f} 0V10"/><path class="whole" d="M{WHOLE} 0V10"/>'
     box = f'viewBox="0 0 {end:.0f} 10" preserveAspectRatio="none"'
-    return marked(f'<svg class="bar" {box} aria-hidden="true">{"".join(parts)}</svg>')
+    bar = f'<rect width="{value:.2f}" y="1" height="8"/>'
+    return marked(f'<svg class="bar" {box} aria-hidden="true">{bar}{spread}{lines}</svg>')

@@ -9,11 +9,11 @@ from markupsafe import Markup
 
 from templates import across
 from templates.compare import Side, Sides, Tested
-from templates.headline import Figure, parts
-from templates.html import element, joined, marked
+from templates.headline import Figure, Row, parts
+from templates.html import element, joined, marked, safe
 from templates.quantity import Constant, Quantity
 from templates.receipts import heading_of
-from templates.truth import Claim, Comparison, Outcome
+from templates.truth import Comparison, Outcome
 from templates.voice import Voice
 
 SEEN = {
@@ -21,6 +21,9 @@ SEEN = {
     Outcome.REFUTED: {"≥": "<", "≤": ">", ">": "≤", "<": "≥"},
 }
 """A comparison as it came out, by what was asked."""
+
+NONE = Figure(())
+"""What an edition did not run."""
 
 NAMELESS = ("", "threshold", "evidence")
 """Paths of groups that are not what a comparison is about: of no fact, and of facts that name themselves."""
@@ -73,17 +76,17 @@ class Beside:
 
     def _figures(self, row: Row) -> Markup:
         cells = [
-            cell(title, *[self._figure(figure, self.voices[side.edition.id]) for figure in figures] or ["–"])
-            for title, side, figures in zip(self.titles, self.sides, row.cells, strict=True)
+            cell(title, *(self._figure(figure, self.voices[edition.id]) for figure in figures or [NONE]))
+            for title, edition, figures in zip(self.titles, self.sides.editions, row.cells, strict=True)
         ]
         return element("tr", element("th", row.name(self.voice), scope="row"), *cells)
 
     @staticmethod
     def _figure(figure: Figure, voice: Voice) -> Markup:
-        """Numbers of one machine, which is named where it has to be."""
-        numbers = [voice.span(*number) if isinstance(number, tuple) else voice.fact(number) for number in figure.numbers]
+        """Numbers of one machine, which is named where it has to be; a dash for none."""
+        said = [voice.span(*each) if isinstance(each, tuple) else voice.fact(each) for each in figure.numbers]
         machine = element("small", voice.machine(figure.machine)) if figure.machine else ""
-        return element("p", Markup(voice.comma).join(numbers), " " if machine else "", machine)
+        return element("p", Markup(voice.comma).join(said) or "–", " " if machine else "", machine)
 
     def _said(self, name: str) -> str:
         return self.voice.labels.get("compare", name)
@@ -92,11 +95,11 @@ class Beside:
         claim, told = side.claims[name], Telling(side, self.voices[side.edition.id])
         yield told.voice.claim(claim)
         if claim.outcome is Outcome.UNDECIDED:
-            yield element("p", told.why(claim))
+            yield element("p", told.voice.why(claim))
         yield from (element("p", told.test(test)) for test in side.tests[name] if test.low.left.measured)
 
 
-def cell(edition: str, *inside: Markup | str) -> Markup:
+def cell(edition: str, *inside: Markup) -> Markup:
     """A cell that names its edition, for a screen with no room for columns."""
     return element("td", *inside, data_edition=edition)
 
@@ -107,35 +110,41 @@ class Telling:
     def __init__(self, side: Side, voice: Voice) -> None:
         self.side, self.voice = side, voice
 
-    def why(self, claim: Claim) -> str:
-        """Why a claim cannot be said, and what is missing for it."""
-        tests, why = self.side.tests[claim.name], self.voice.why(claim)
-        missing = [test.low.left for test in tests if not test.low.left.measured and test.low.left.name]
-        return f"{self.voice.label(missing[0])}{self.voice.colon}{why}" if missing else why
-
     def test(self, test: Tested) -> Markup:
-        """The compared values, linked to their receipts."""
+        """The compared values, linked to their receipts, with what they are of."""
         made, voice = test.low, self.voice
-        subject = self._subject(made) if test.alone else ""
-        said = [*([subject, voice.comma] if subject else []), self._label(made.left), voice.colon]
+        left, right = self._subjects(made) if test.alone else ("", "")
+        one = f"{left}{voice.comma}" if left and not right else ""
+        said = [marked(one), self._label(made.left), voice.colon, self._left(test), self._noted(left if right else "")]
         if made.outcome is Outcome.UNDECIDED:
-            said += [self._left(made), self._interval(made.left), voice.comma, self._against(made)]
+            said += [self._interval(made.left), voice.comma, self._against(made)]
         else:
-            left = voice.span(made.left, test.high.left) if test.high is not made else self._left(made)
-            said += [left, f" {SEEN[made.outcome][made.symbol]} ", self._right(made)]
-        return joined(*said, self._counted(test))
+            said += [f" {SEEN[made.outcome][made.symbol]} ", self._right(made)]
+        return joined(*said, self._noted(right or self._other_label(made), self._counted(test)))
 
     def _counted(self, test: Tested) -> str:
         if test.deciding == test.made and not test.alone:
             return ""
-        told = self.voice.labels.filled("compare", "of", deciding=test.deciding, made=test.made)
-        return told.join(self.voice.brackets)
+        return self.voice.labels.filled("compare", "of", deciding=test.deciding, made=test.made)
 
-    def _subject(self, made: Comparison) -> Markup:
-        """What is compared: what the left side is about, and the right one if that is something else."""
-        paths = [side.name.rpartition(".")[0] for side in (made.left, made.right)]
-        told = [paths[0], *(path for path in paths[1:] if not f"{paths[0]}.".startswith(f"{path}."))]
-        return Markup(" / ").join(self._group(path) for path in told if path not in NAMELESS)
+    def _noted(self, *remarks: Markup | str) -> Markup | str:
+        """Remarks in brackets, if there are any."""
+        told = [safe(remark) for remark in remarks if remark]
+        return marked(self.voice.semicolon.join(told).join(self.voice.brackets)) if told else ""
+
+    def _subjects(self, made: Comparison) -> tuple[Markup | str, Markup | str]:
+        """What the left side is about, and the right one if that is something else."""
+        left, right = (side.name.rpartition(".")[0] for side in (made.left, made.right))
+        same = right in NAMELESS or f"{left}.".startswith(f"{right}.")
+        return "" if left in NAMELESS else self._group(left), "" if same else self._group(right)
+
+    def _other_label(self, made: Comparison) -> str:
+        """The name of the right side where it is a fact of another name, and no threshold, whose name is a sentence."""
+        right = made.right
+        if right.name.rpartition(".")[0] in ("", "threshold"):
+            return ""
+        label = self.voice.label(right)
+        return "" if label == self._label(made.left) else label
 
     def _group(self, path: str) -> Markup:
         group = self.side.groups[path]
@@ -146,8 +155,11 @@ class Telling:
     def _label(self, side: Quantity) -> Markup | str:
         return self.voice.label(side) if side.name else self.voice.formula(side, values=False).striptags()
 
-    def _left(self, made: Comparison) -> Markup:
-        return self.voice.fact(made.left) if made.left.name else self._exact(made.left.plain())
+    def _left(self, test: Tested) -> Markup:
+        left = test.low.left
+        if test.high is not test.low:
+            return self.voice.span(left, test.high.left)
+        return self.voice.fact(left) if left.name else self._exact(left.plain())
 
     def _right(self, made: Comparison) -> Markup:
         if made.right.name:
@@ -161,7 +173,7 @@ class Telling:
     def _interval(self, side: Quantity) -> Markup | str:
         if side.low == side.high or not (math.isfinite(side.low) and math.isfinite(side.high)):
             return ""
-        return marked(self.voice.spoken(self.voice.shared.interval(side)).join(self.voice.brackets))
+        return self._noted(marked(self.voice.spoken(self.voice.shared.interval(side))))
 
     def _against(self, made: Comparison) -> Markup:
         return Markup(self.voice.labels.get("compare", "against")).format(right=self._right(made))

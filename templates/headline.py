@@ -8,7 +8,6 @@ from typing import NamedTuple
 from measure.results import Run
 from templates.facts.edition import Edition
 from templates.facts.language_model import LanguageModel
-from templates.facts.machine import MachineFacts
 from templates.quantity import Quantity
 from templates.voice import Voice
 

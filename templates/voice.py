@@ -24,6 +24,7 @@ RECEIPTS = "receipts/"
 
 COMMAS = {"zh": "，"}
 COLONS = {"zh": "："}
+SEMICOLONS = {"zh": "；"}
 BRACKETS = {"zh": ("（", "）")}
 
 _DASH = re.compile(r"(–|~|～| to )")
@@ -40,6 +41,7 @@ class Voice:
         """What is said of an edition's facts in every language."""
         self.colon = COLONS.get(language, ": ")
         self.comma = COMMAS.get(language, ", ")
+        self.semicolon = SEMICOLONS.get(language, "; ")
         self.brackets = BRACKETS.get(language, (" (", ")"))
         self._titles: dict[str, str] = {}
         self._words = _Words(self)
@@ -173,7 +175,7 @@ class Voice:
     def machines(self, runs: list[Run]) -> Markup:
         """The machines of several runs, each once."""
         named = list(dict.fromkeys(self.machine(run) for run in runs))
-        return Markup({"zh": "；"}.get(self.language, "; ")).join(named)
+        return Markup(self.semicolon).join(named)
 
     def model(self, subject: str, engine: str = "") -> Markup:
         """A model and its precision as a reader knows them, and the engine where several ran."""
