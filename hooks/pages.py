@@ -46,7 +46,13 @@ def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[
     return server
 
 
-HERE = {"edition-here": [{"article": "here/index.md"}, {"receipts": "here/receipts.md"}]}
+HERE = {
+    "edition-here": [
+        {"article": "here/index.md"},
+        {"receipts": "here/receipts.md"},
+        {"compare": "here/compare.md"},
+    ]
+}
 """Navigation of the reader's own edition, which is never committed and so not in mkdocs.yml."""
 
 ADDED = {"runs", "edition-here"}
