@@ -13,6 +13,7 @@ from templates.headline import Figure, Row, parts
 from templates.html import element, joined, marked, safe
 from templates.quantity import Constant, Quantity
 from templates.receipts import heading_of
+from templates.shared import entry
 from templates.truth import Comparison, Outcome
 from templates.voice import Voice
 
@@ -114,12 +115,14 @@ class Telling:
         """The compared values, linked to their receipts, with what they are of."""
         made, voice = test.low, self.voice
         left, right = self._subjects(made) if test.alone else ("", "")
-        one = f"{left}{voice.comma}" if left and not right else ""
-        said = [marked(one), self._label(made.left), voice.colon, self._left(test), self._noted(left if right else "")]
+        about, note = (joined(left, voice.comma), "") if left and not right else ("", self._noted(left))
+        said = [about, self._label(made.left), voice.colon, self._left(test), note]
         if made.outcome is Outcome.UNDECIDED:
             said += [self._interval(made.left), voice.comma, self._against(made)]
         else:
-            said += [f" {SEEN[made.outcome][made.symbol]} ", self._right(made)]
+            # A full-width bracket brings its own space.
+            space = "" if note.endswith("）") else " "
+            said += [f"{space}{SEEN[made.outcome][made.symbol]} ", self._right(made)]
         return joined(*said, self._noted(right or self._other_label(made), self._counted(test)))
 
     def _counted(self, test: Tested) -> str:
@@ -138,12 +141,11 @@ class Telling:
         same = right in NAMELESS or f"{left}.".startswith(f"{right}.")
         return "" if left in NAMELESS else self._group(left), "" if same else self._group(right)
 
-    def _other_label(self, made: Comparison) -> str:
+    def _other_label(self, made: Comparison) -> Markup | str:
         """The name of the right side where it is a fact of another name, and no threshold, whose name is a sentence."""
-        right = made.right
-        if right.name.rpartition(".")[0] in ("", "threshold"):
+        if made.right.name.rpartition(".")[0] in ("", "threshold"):
             return ""
-        label = self.voice.label(right)
+        label = self._label(made.right)
         return "" if label == self._label(made.left) else label
 
     def _group(self, path: str) -> Markup:
@@ -153,7 +155,11 @@ class Telling:
         return Markup(self.voice.comma).join(heading_of(one, self.side.edition, self.voice) for one in names)
 
     def _label(self, side: Quantity) -> Markup | str:
-        return self.voice.label(side) if side.name else self.voice.formula(side, values=False).striptags()
+        """The name of a fact; of what is none, its formula, and of what others publish, where it stands."""
+        if not side.name:
+            return element("code", self.voice.formula(side, values=False).striptags())
+        label = self.voice.label(side)
+        return label if entry(side)[0] else element("span", label, translate="no")
 
     def _left(self, test: Tested) -> Markup:
         left = test.low.left
