@@ -63,13 +63,19 @@ def spoken(figure: str, voice: Voice) -> str:
 
 
 def said(text: str, voice: Voice) -> str:
-    """An `@name` by its label, an `@model` by its title; any other text as it is."""
+    """An `@name` by its label, several with a `|` between them, an `@model` by its title; any other text as it is."""
     if text.startswith("@model:"):
         named, _, label = text.removeprefix("@model:").partition("|")
         subject, _, engine = named.partition("@")
         title = voice.model(subject, engine).unescape()
         return f"{title}{voice.comma}{voice.labels.get('chart', label)}" if label else title
-    return voice.labels.get("chart", text[1:]) if text.startswith("@") else text
+    return voice.comma.join(_word(name, voice) for name in text[1:].split("|")) if text.startswith("@") else text
+
+
+def _word(name: str, voice: Voice) -> str:
+    """An entry of [chart], or of [part] where `part:` stands before it."""
+    part = name.removeprefix("part:")
+    return voice.labels.get("chart" if part == name else "part", part)
 
 
 def checked(figure: dict[str, Any]) -> None:
@@ -343,6 +349,23 @@ def _turn(edition: Edition) -> Chart:
     return Chart(figure, ("@part", "speak_whole", "speak_streaming"), rows)
 
 
+def _magpie_step(edition: Edition) -> Chart:
+    stacks = {"one_a_step": edition.magpie.single, "two_a_step": edition.magpie.published}
+    names = [f"@{name}" for name in stacks]
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    traces: list[Trace] = []
+    for index, parts in enumerate(zip(*(stack.step_parts for stack in stacks.values()), strict=True)):
+        if all(part.part_time.measured for part in parts):
+            label = f"part:{parts[0].name}"
+            traces.append(_stacked(label, names, [part.frame_part for part in parts], index))
+            told = zip(stacks, parts, strict=True)
+            rows += [(f"@{label}|{name}", part.part_time, part.frame_part) for name, part in told]
+    figure = _figure(traces, {"title": {"text": "@frame_axis"}}, {"autorange": "reversed"}, [])
+    figure["layout"]["barmode"] = "stack"
+    figure["layout"]["legend"]["traceorder"] = "normal"
+    return Chart(figure, ("@part", "part_time", "frame_part"), rows)
+
+
 def _stacked(label: str, names: list[str], facts: list[Quantity], index: int) -> Trace:
     """One part of a stacked bar, for each of `names`."""
     lengths = [_short(one.value) for one in facts]
@@ -356,4 +379,5 @@ _BUILDERS: dict[str, Callable[[Edition], Chart]] = {
     "prefill": _prefill,
     "roofline": _roofline,
     "turn": _turn,
+    "magpie_step": _magpie_step,
 }

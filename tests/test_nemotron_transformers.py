@@ -26,6 +26,7 @@ def test_it_has_the_parameters_of_nemos(kept):
 
 @pytest.mark.parametrize("right", LOOK_AHEADS)
 def test_the_arithmetic_of_a_step_is_the_formula(kept, right):
+    """Up to the angles of positions: a matrix product in transformers 5.17, none in 5.24."""
     with torch.inference_mode():
         kept.attend("eager")
         kept.look_ahead(right)
@@ -35,7 +36,8 @@ def test_the_arithmetic_of_a_step_is_the_formula(kept, right):
             frames = kept.prompt(kept.encode(kept.chunk()))
     kept.attend("sdpa")
     assert frames.shape == (1, right + 1, TINY.hidden)
-    assert counter.get_total_flops() == conformer.keys_kept_flops(TINY, right)
+    angles = TINY.hidden * (2 * (TINY.left + right + 1) - 1)
+    assert counter.get_total_flops() - conformer.keys_kept_flops(TINY, right) in (0, angles)
 
 
 @pytest.mark.parametrize("right", [0, 3])

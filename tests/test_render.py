@@ -135,7 +135,7 @@ def scaled(run_id, text, factor):
     changed = without(run_id, text)
     sample = SHIPPED.run(run_id).samples[text]
     if isinstance(sample, Sample):
-        new = msgspec.structs.replace(sample, values=[value * factor for value in sample.values])
+        new = msgspec.structs.replace(sample, values=[value * factor or factor for value in sample.values])
     else:
         ends = {end: None if (value := getattr(sample, end)) is None else value * factor for end in ("low", "high")}
         new = msgspec.structs.replace(sample, median=sample.median * factor, **ends)
@@ -200,7 +200,7 @@ CHOSEN = (
 
 @pytest.mark.parametrize(("run_id", "text"), KEYS, ids=[f"{run}:{text}" for run, text in KEYS])
 def test_with_another_value(run_id, text):
-    """A sample times 1.37: its receipt changes in every language, and that of each fact whose printed value changes."""
+    """A sample times 1.37, or 1.37 for 0: its receipt changes in each language, so does that of a fact that changes."""
     after = {edition.id: edition for edition in editions(scaled(run_id, text, 1.37))}
     for name in telling(run_id):
         old, new = (Receipts(edition, {}, Shared()) for edition in (TOLD[name], after[name]))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from measure import device, timing
+from measure import device
 from measure.child import classify
 from measure.recognition import capacity
-from measure.recognition.capacity import Trial
+from measure.recognition.capacity import Bounds, Found, Step, TooManyError, Trial
 from measure.recognition.stream import Cached, Streams, shape_of_step
 from measure.results import Key
 from measure.session import Config
@@ -15,17 +19,8 @@ from measure.session import Config
 if TYPE_CHECKING:
     from measure.recognition.bench import Bench
 
-TRIAL_WARMUPS, SHORT_WATCH = 2, 5
-"""Steps by which a number of streams is judged while the largest is sought."""
-
-LONG_WATCH = 130
-"""Steps by which the largest is confirmed: so many support a 95th percentile (see `percentile_beyond_count`)."""
-
-FEWEST_WATCHED = 21
-"""Steps without which a 95th percentile would lie beyond the last of them."""
-
-HOPELESS = 1.5
-"""A warm-up so many times as long as its chunk ends the trial of a number of streams."""
+ASIDE = 0.7
+"""Of the times of watch and search, for all but NeMo's own step with a cache."""
 
 MEMORY_STREAMS = (16, 64)
 """Numbers of streams between whose peaks of memory the slope is taken."""
@@ -38,56 +33,30 @@ class Serving:
         self.bench = bench
 
     def streams(self, item: Key) -> None:
-        """Seek the largest number of streams that keep up, and record it with what was tried."""
-        found = capacity.largest(
-            lambda streams, long: self._attempt(item, streams, long), self.bench.scope.most_streams
-        )
-        watched = found.best or found.trials[-1]
+        """Seek the largest number of streams that keep up, and record it with what was tried.
+
+        Raises NotEnoughMemoryError if not even one stream can be made.
+        """
+        batches, start = Batches(self.bench, item), time.perf_counter()
+        found = capacity.largest(batches.ready, self.bounds(item))
+        if found.best is None and found.limited_by == "memory":
+            raise device.NotEnoughMemoryError("not even one stream fits")
         told: Config = {
-            **shape_of_step(self.bench.make(item)),
-            "streams": found.streams,
+            **shape_of_step(batches.latest),
             "caches": "random numbers",
-            "percentile": capacity.PERCENTILE,
-            "observations": len(watched.seconds),
-            "percentile_ms": 1e3 * watched.percentile_s,
-            "limited_by": found.limited_by,
-            "beyond": found.beyond.streams if found.beyond else 0,
-            "tried": " ".join(map(_shown, found.trials)),
+            **_of_search(found),
+            **_of_collections(found, batches),
+            "searched_s": round(time.perf_counter() - start, 1),
         }
         self.bench.save(item, "1", [found.streams], told)
 
-    def _attempt(self, item: Key, number: int, long: bool) -> Trial:
-        """Time steps of so many streams; a number for which memory does not suffice has none."""
-        limit_s = self.bench.recogniser.shape.chunk_ms(self.bench.right(item)) / 1e3
-        device.release(self.bench.session.device)
-        try:
-            streams = self.bench.make(item, number)
-            if isinstance(streams, Cached):
-                streams.fill()
-            last_s = [self.bench.timed(streams) / 1e3 for _ in range(TRIAL_WARMUPS)][-1]
-            if last_s > HOPELESS * limit_s:
-                return Trial(number, (last_s,), limit_s)
-            return Trial(number, tuple(self._watched(streams, long, self._watch_s(item, limit_s))), limit_s)
-        except Exception as error:
-            if not _too_many(error):
-                raise
-            return Trial(number, (), limit_s)
-
-    def _watch_s(self, item: Key, limit_s: float) -> float:
-        """How long the number of the plain key is watched; of the others, as long as a percentile needs at least."""
-        plain = item.quantity == "streams" and "decoder" not in dict(item.parameters)
-        return self.bench.scope.watch_s if plain else max(self.bench.scope.watch_s / 3, FEWEST_WATCHED * limit_s)
-
-    def _watched(self, streams: Streams, long: bool, watch_s: float) -> list[float]:
-        """Seconds of steps; when they are watched for long, no longer than until it is clear that they fall behind."""
-        count, budget_s = (LONG_WATCH, watch_s) if long else (SHORT_WATCH, self.bench.scope.step_s)
-        most_late = count * (1 - capacity.PERCENTILE / 100)
-        times: list[float] = []
-        for _ in timing.rounds(count, budget_s):
-            times.append(self.bench.timed(streams) / 1e3)
-            if sum(each > streams.limit_s for each in times) > most_late:
-                break
-        return times
+    def bounds(self, item: Key) -> Bounds:
+        """Within what the number of a key is sought."""
+        scope, limit_s = self.bench.scope, self.bench.recogniser.shape.chunk_ms(self.bench.right(item)) / 1e3
+        usual = item.quantity == "streams" and "decoder" not in dict(item.parameters)
+        share = 1.0 if usual else ASIDE
+        steps = capacity.watch_steps(limit_s, share * scope.watch_s)
+        return Bounds(limit_s, scope.most_streams, steps, share * scope.search_s)
 
     def memory(self, item: Key) -> None:
         """Peak of memory while streams step, by how much it grows from a few streams to more, a stream."""
@@ -108,13 +77,110 @@ class Serving:
         self.bench.save(item, "MiB", [(peaks[1] - peaks[0]) / (many - few) / 2**20], told)
 
 
+class Batches:
+    """The batches of streams of one key, one at a time: a smaller one goes on with streams of the one before."""
+
+    def __init__(self, bench: Bench, item: Key) -> None:
+        self.bench, self.item = bench, item
+        self._streams: Streams | None = None
+        self._collecting: dict[int, list[bool]] = {}
+
+    def collecting(self, trial: Trial) -> list[bool]:
+        """Of each step of a trial, whether Python collected all its garbage meanwhile."""
+        return self._collecting[trial.streams][-len(trial.seconds) :] if trial.seconds else []
+
+    @property
+    def latest(self) -> Streams:
+        """The batch that was ready last; one of a single stream if memory did not suffice for it."""
+        if self._streams is None:
+            self._streams = self._make(1)
+        return self._streams
+
+    def ready(self, number: int) -> Step:
+        """So many streams whose caches are full, and the seconds of a step of theirs."""
+        with _told_if_too_many():
+            if self._streams is not None and number <= self._streams.streams:
+                self._streams.narrow(number)
+            else:
+                self._streams = None  # before the next takes memory
+                self._streams = self._make(number)
+        self._collecting[number] = []
+        return self._step
+
+    def _make(self, number: int) -> Streams:
+        device.release(self.bench.session.device)
+        made = self.bench.make(self.item, number)
+        if isinstance(made, Cached):
+            made.fill()
+        return made
+
+    def _step(self) -> float:
+        before = _full_collections()
+        try:
+            with _told_if_too_many():
+                seconds = self.bench.timed(self.latest) / 1e3
+        except TooManyError:
+            self._streams = None
+            raise
+        self._collecting[self.latest.streams].append(_full_collections() > before)
+        return seconds
+
+
+def _full_collections() -> int:
+    """How often Python has searched all its objects for garbage; each search stops the process."""
+    return int(gc.get_stats()[2]["collections"])
+
+
+def _of_collections(found: Found, batches: Batches) -> Config:
+    """Steps with a full collection, and how many of the late ones: of the number that held and the next that failed."""
+    told: Config = {}
+    for name, trial in (("", found.best), ("beyond_", found.beyond)):
+        if trial is not None and trial.seconds:
+            pairs = list(zip(trial.seconds, batches.collecting(trial), strict=True))
+            told[f"{name}collecting_steps"] = sum(collecting for _, collecting in pairs)
+            told[f"{name}late_steps"] = trial.late
+            told[f"{name}late_collecting_steps"] = sum(
+                collecting for seconds, collecting in pairs if seconds > trial.limit_s
+            )
+    return told
+
+
+def _of_search(found: Found) -> Config:
+    """What a configuration says of the number, of what supports it, and of how it was found."""
+    told: Config = {
+        "streams": found.streams,
+        "limited_by": found.limited_by,
+        "beyond": found.beyond.streams if found.beyond else 0,
+        "resolution": capacity.RESOLUTION,
+        "tried": " ".join(map(_shown, found.trials)),
+    }
+    return {**told, **_of_watch(found.best)} if found.best else told
+
+
+def _of_watch(best: Trial) -> Config:
+    return {
+        "percentile": capacity.PERCENTILE,
+        "percentile_ms": 1e3 * best.percentile_s,
+        "observations": len(best.seconds),
+        "confidence": round(best.confidence, 3),
+        "confidence_of": f"at least {capacity.PERCENTILE}% of steps in time, exact binomial bound",
+    }
+
+
 def _shown(trial: Trial) -> str:
+    """Number, outcome, percentile, late steps of how many; without slashes, as a path would be blotted out."""
     if not trial.seconds:
-        return f"{trial.streams}:memory"
-    return f"{trial.streams}:{1e3 * trial.percentile_s:.1f}ms/{len(trial.seconds)}"
+        return f"{trial.streams}:{trial.outcome}"
+    return f"{trial.streams}:{trial.outcome}:{1e3 * trial.percentile_s:.1f}ms:{trial.late}of{len(trial.seconds)}"
 
 
-def _too_many(error: Exception) -> bool:
-    """Whether so many streams do not fit: the device's memory, or the 32-bit indices of a kernel."""
-    text = str(error)
-    return classify(error)[0] == "out_of_memory" or "32BitIndex" in text or "too large" in text.lower()
+@contextmanager
+def _told_if_too_many() -> Iterator[None]:
+    """Turn an error that means so into TooManyError: the device's memory, or the 32-bit indices of a kernel."""
+    try:
+        yield
+    except Exception as error:
+        text = str(error)
+        if classify(error)[0] == "out_of_memory" or "32BitIndex" in text or "too large" in text.lower():
+            raise TooManyError(text) from None
+        raise

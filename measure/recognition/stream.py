@@ -83,13 +83,26 @@ class Streams:
     @property
     def tokens(self) -> int:
         """Emitted by all streams in all steps."""
-        return self._counted + sum(len(each.y_sequence) for each in self.hypotheses or ())
+        return self._counted + _emitted(self.hypotheses)
 
     def arrive(self) -> None:
         """The next chunk's sound is in the host's memory; no part of the step."""
         self.place += self.new * HOP
         if self.streams <= FRESH_STREAMS:
             self.heard = self._gather()
+
+    def narrow(self, streams: int) -> None:
+        """Go on with the first so many streams alone; a decoder called in batches begins anew. No recorded step can.
+
+        The decoder's CUDA graphs, which compute the largest batch seen, are dropped.
+        """
+        if streams == self.streams:
+            return
+        self.recogniser.forget()
+        kept = self.hypotheses[:streams] if self.hypotheses else None
+        self._counted, self.hypotheses, self.state = self.tokens - _emitted(kept), kept, None
+        self.streams = streams
+        self.lengths, self.mel, self.heard = self.lengths[:streams], self.mel[:streams], self.heard[:streams]
 
     def _gather(self) -> Tensor:
         """Sound of a chunk and of what its first and last features reach beyond it: (streams, samples)."""
@@ -176,6 +189,12 @@ class Cached(Streams):
         inputs.normal_()
         convolutions.normal_()
         lengths.fill_(self.recogniser.shape.left)
+
+    def narrow(self, streams: int) -> None:
+        super().narrow(streams)
+        inputs, convolutions, lengths = self.cache
+        self.cache = inputs[:, :streams], convolutions[:, :streams], lengths[:streams]
+        self.mel_lengths = self.mel_lengths[:streams]
 
     @property
     def steps_to_fill(self) -> int:
@@ -271,11 +290,19 @@ class Buffered(Streams):
         super().__init__(recogniser, right, streams, sound, decoder)
         self.mel_lengths = torch.full((streams,), self.kept, dtype=torch.long, device=recogniser.device)
 
+    def narrow(self, streams: int) -> None:
+        super().narrow(streams)
+        self.mel_lengths = self.mel_lengths[:streams]
+
     def encode(self, mel: Tensor) -> Tensor:
         encoded, _ = self.recogniser.model.encoder(audio_signal=mel, length=self.mel_lengths)
         if encoded.shape[2] != self.window_frames:
             raise ArithmeticError(f"the window gave {encoded.shape[2]} frames, {self.window_frames} were to come")
         return encoded[:, :, -self.frames :].contiguous()  # type: ignore[no-any-return]
+
+
+def _emitted(hypotheses: Any) -> int:  # noqa: ANN401  # a list of NeMo's, or None
+    return sum(len(each.y_sequence) for each in hypotheses or ())
 
 
 def whole_chunks(shape: conformer.Shape, right: int, window_s: float) -> int:

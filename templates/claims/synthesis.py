@@ -42,13 +42,6 @@ def fewer_steps_pay(e: Edition) -> Truth:
 
 
 @claim
-def stacking_pays(e: Edition) -> Truth:
-    """Stacking frames speeds Magpie up almost in proportion."""
-    stacked = e.magpie.stacks[1:]
-    return every((at_least(stack.gain_share, e.thresholds.proportionate) for stack in stacked), e.magpie.path)
-
-
-@claim
 def steps_not_size(e: Edition) -> Truth:
     """A model far larger in parameters is about as fast, or faster: steps count, not parameters."""
     pair, t = e.synthesis, e.thresholds

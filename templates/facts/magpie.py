@@ -1,17 +1,25 @@
-"""Facts about Magpie: time as a number of decoder steps, with several frames to each of them."""
+"""Facts about Magpie: what it is, and its time as a number of decoder steps, with several frames to each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from measure.results import key
+from measure.results import Key, key
 from templates.facts.group import Group, fact
+from templates.facts.magpie_stack import Stack, TakenApart
+from templates.facts.magpie_utterance import Crowd, Depth, Language, Length
 from templates.facts.samples import Samples
 from templates.facts.synthesis import Synthesis
-from templates.quantity import Quantity, constant
+from templates.quantity import Quantity, best, least
 
-STACKS = (1, 2, 4)
-"""Frame stackings of Magpie that its time is measured for."""
+DEPTHS = (8, 42, 84, 168, 300)
+"""Frames that are there already when a step is looked at."""
+
+LENGTHS = (42, 324)
+"""Frames of a short and of a long utterance."""
+
+CROWDS = (1, 4, 16, 32)
+"""Utterances at once."""
 
 
 class Magpie(Synthesis):
@@ -22,40 +30,90 @@ class Magpie(Synthesis):
 
     def __init__(self, samples: Samples) -> None:
         super().__init__(samples)
-        self.stacks = [Stack(self, frames) for frames in STACKS]
+        self.single, self.published = TakenApart(self, 1), TakenApart(self, 2)
+        self.stacks = [self.single, self.published, Stack(self, 4)]
+        """By the frames that are predicted at once."""
+        self.depths = [Depth(self, frames) for frames in DEPTHS]
+        self.short, self.long = (Length(self, frames) for frames in LENGTHS)
+        self.crowds = [Crowd(self, requests) for requests in CROWDS]
+        self.english, self.korean = Language(self, "en"), Language(self, "ko")
 
     def parts(self) -> Iterator[Group]:
-        yield from self.stacks
+        yield from (*self.stacks, *self.depths, self.short, self.long, *self.crowds, self.english, self.korean)
+
+    def key(self, quantity: str, **parameters: object) -> Key:
+        return key(self.measurement, quantity, self.subject, **parameters)
 
     @fact("step/s")
     def frame_rate(self) -> Quantity:
         """Codec frames for each second of audio."""
         return self.get("frame_rate", "step/s")
 
+    @fact("step/s")
+    def steps_per_second(self) -> Quantity:
+        """Decoder steps for each second of audio, with as many frames to a step as published."""
+        return self.frame_rate / self.published.count
 
-class Stack(Group):
-    """Magpie with some number of frames predicted at once."""
+    @fact("GiB")
+    def loaded(self) -> Quantity:
+        """The codec and the masks included."""
+        return self.get("loaded_weights", "GiB")
 
-    heading = "stack"
+    @fact("param")
+    def stored(self) -> Quantity:
+        """Numbers that the model's file holds; the codec has a file of its own."""
+        return self.samples.configured(self.key("parameters"), "stored_numbers", "param")
 
-    def __init__(self, magpie: Magpie, frames: int) -> None:
-        super().__init__(f"{magpie.path}.stack{frames}", n=frames)
-        self.magpie, self.frames = magpie, frames
+    @fact("param")
+    def masks(self) -> Quantity:
+        """Those of them that are causal masks, which are no parameters."""
+        return self.samples.configured(self.key("parameters"), "mask_numbers", "param")
 
-    @property
-    def count(self) -> Quantity:
-        return constant(self.frames, "1", "stack")
+    @fact("param")
+    def local_parameters(self) -> Quantity:
+        """Of the local transformer, without the projections that follow it."""
+        return self.samples.configured(self.key("parameters"), "local_transformer_parameters", "param")
 
-    @fact("1")
-    def real_time_factor(self) -> Quantity:
-        wanted = key(self.magpie.measurement, "real_time_factor", self.magpie.subject, stack=self.frames)
-        return self.magpie.samples.get(wanted, "1")
+    @fact("param")
+    def decoder_parameters(self) -> Quantity:
+        return self.samples.configured(self.key("parameters"), "decoder_parameters", "param")
 
-    @fact("times", significant=3)
-    def gain(self) -> Quantity:
-        return self.magpie.stacks[0].real_time_factor / self.real_time_factor
+    # What a second frame in a step changes
 
-    @fact("%", decimals=0)
-    def gain_share(self) -> Quantity:
-        """The gain over the one that fewer decoder steps alone would give."""
-        return self.gain / self.count
+    @fact("times")
+    def decoder_growth(self) -> Quantity:
+        """The decoder's time in a step as published over that in a step of one frame."""
+        return self.published.part("decoder").part_time / self.single.part("decoder").part_time
+
+    @fact("times")
+    def local_growth(self) -> Quantity:
+        """The same of the local transformer."""
+        return self.published.part("local_transformer").part_time / self.single.part("local_transformer").part_time
+
+    # A step by the frames that are there
+
+    @fact("ms")
+    def step_low(self) -> Quantity:
+        return least([depth.one_step for depth in self.depths], "ms", f"{self.path}.depths")
+
+    @fact("ms")
+    def step_high(self) -> Quantity:
+        return best([depth.one_step for depth in self.depths], "ms", f"{self.path}.depths")
+
+    @fact("ms")
+    def cached_low(self) -> Quantity:
+        return least([depth.cached_step for depth in self.depths], "ms", f"{self.path}.depths")
+
+    @fact("ms")
+    def cached_high(self) -> Quantity:
+        return best([depth.cached_step for depth in self.depths], "ms", f"{self.path}.depths")
+
+    @fact("times")
+    def step_growth(self) -> Quantity:
+        """A step with the most frames there over one with the fewest."""
+        return self.depths[-1].one_step / self.depths[0].one_step
+
+    @fact("times")
+    def cached_growth(self) -> Quantity:
+        """The same with the cache."""
+        return self.depths[-1].cached_step / self.depths[0].cached_step

@@ -56,6 +56,11 @@ class Samples:
             return missing(spelled, origin, "not_recorded", f"{text} {name}")
         return constant(float(value), spelled, name, f"{self.run_id}: {text}", self._kind(sample))
 
+    def told(self, wanted: Key, name: str) -> str:
+        """A word of a sample's configuration, such as its number format; empty where there is none."""
+        sample = self._sample(str(wanted))
+        return str(sample.config.get(name, "")) if sample else ""
+
     def repeats(self, wanted: Key) -> Quantity:
         """How many repetitions a sample has; unmeasured where its source does not tell."""
         text = str(wanted)

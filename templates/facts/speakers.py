@@ -30,5 +30,15 @@ class SynthesisPair(Group):
         return self.voxcpm.memory_high / self.magpie.memory_low
 
     @fact("times", significant=2)
+    def steps_ratio(self) -> Quantity:
+        """Patches over decoder steps, for as much sound."""
+        return self.voxcpm.patches_per_second / self.magpie.steps_per_second
+
+    @fact("times", significant=2)
+    def step_ratio(self) -> Quantity:
+        """The time of a patch over that of a decoder step."""
+        return self.voxcpm.patch_time / self.magpie.published.one_step
+
+    @fact("times", significant=2)
     def factor_ratio(self) -> Quantity:
         return self.voxcpm.real_time_factor / self.magpie.real_time_factor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from measure import models
 from measure.results import key
 from templates.facts.group import Group, fact
 from templates.facts.samples import Samples
@@ -22,6 +23,14 @@ class Synthesis(Group):
 
     def get(self, quantity: str, spelled: str) -> Quantity:
         return self.samples.get(key(self.measurement, quantity, self.subject), spelled)
+
+    @property
+    def precision(self) -> str:
+        """The number format that it was measured in, by its subject or its configuration; empty where neither tells."""
+        last = self.subject.rpartition("-")[2]
+        if last in models.BYTES_PER_WEIGHT:
+            return last
+        return self.samples.told(key(self.measurement, "real_time_factor", self.subject), "dtype")
 
     @fact("1")
     def real_time_factor(self) -> Quantity:
