@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from templates.facts.edition import Edition
 from templates.facts.language_model import LanguageModel
+from templates.facts.recognition_chunk import Chunk
+from templates.facts.recognition_step import PARTS, WINDOWS
 from templates.quantity import Quantity
 from templates.voice import Voice
 
@@ -373,11 +375,176 @@ def _stacked(label: str, names: list[str], facts: list[Quantity], index: int) ->
     return {"type": "bar", "orientation": "h", "name": f"@{label}", "y": names, "x": lengths, "marker": colour}
 
 
+def _step_parts(edition: Edition) -> Chart:
+    """The parts of a recogniser's step, stacked, for each chunk."""
+    chunks = [chunk for chunk in edition.recognition.chunks if chunk.step.parts_time.measured]
+    names = [_chunk_name(chunk) for chunk in chunks]
+    traces, rows = [], []
+    for index, name in enumerate(PARTS if chunks else ()):
+        facts = [chunk.step.part(name) for chunk in chunks]
+        traces.append(_stacked(f"part_{name}", names, facts, index))
+        rows += [(f"@part_{name}", chunk.length, one) for chunk, one in zip(chunks, facts, strict=True)]
+    figure = _figure(traces, {"title": {"text": "@step_axis"}}, {"title": {"text": "@chunk"}, "type": "category"}, [])
+    figure["layout"]["barmode"] = "stack"
+    return Chart(figure, ("@part_of_step", "length", "part_time"), rows)
+
+
+def _chunk_name(chunk: Chunk) -> str:
+    return f"{chunk.card_ms} ms"
+
+
+def _delay(edition: Edition) -> Chart:
+    """The delay to the final result and the step against the chunk, with the mean wait for the chunk to fill."""
+    chunks = edition.recognition.chunks
+    series = {
+        "final_delay": [(chunk.length, chunk.final_delay) for chunk in chunks],
+        "step_cached": [(chunk.length, chunk.step_time) for chunk in chunks],
+    }
+    traces, rows = _drawn(series)
+    if rows:
+        longest = max(row[1].value or 0.0 for row in rows)
+        traces.append(_line("@filling", [0.0, longest], [0.0, longest / 2], IDEAL))
+    return Chart(
+        _figure(traces, {"title": {"text": "@chunk_axis"}}, {"title": {"text": "@delay_axis"}}, []),
+        ("@series", "length", "@duration"),
+        rows,
+    )
+
+
+def _cache(edition: Edition) -> Chart:
+    """What the cache saves in arithmetic and in time against the chunk, for each length of the window."""
+    chunks = edition.recognition.chunks
+    names = {index: f"window{seconds.replace('.', '_')}" for index, seconds in enumerate(WINDOWS)}
+    series = {"work_context": [(chunk.length, chunk.work.work_gain) for chunk in chunks]}
+    series |= {f"work_{n}": [(c.length, c.windows[index].work_gain) for c in chunks] for index, n in names.items()}
+    series |= {"time_context": [(chunk.length, chunk.cache_gain) for chunk in chunks]}
+    series |= {f"time_{n}": [(c.length, c.windows[index].cache_gain) for c in chunks] for index, n in names.items()}
+    traces, rows = _drawn(series)
+    x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    y = {"title": {"text": "@cache_axis"}, "rangemode": "tozero"}
+    return Chart(_figure(traces, x, y, [_rule(1, LIMIT)]), ("@series", "length", "gain"), rows)
+
+
+def _streams(edition: Edition) -> Chart:
+    """Streams that keep up against the chunk, and what the vendor says of its own measurement."""
+    chunks, card = edition.recognition.chunks, edition.recognition.card_streams
+    series = {
+        "streams_cached": [(chunk.length, chunk.streams) for chunk in chunks],
+        "streams_batched": [(chunk.length, chunk.batched_streams) for chunk in chunks],
+        "streams_buffered": [(chunk.length, chunk.buffered_streams) for chunk in chunks],
+        "card_cached": [(length, cached) for length, cached, _ in card],
+        "card_buffered": [(length, buffered) for length, _, buffered in card],
+    }
+    traces, rows = _drawn(series, cited=("card_cached", "card_buffered"))
+    x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    y = {"title": {"text": "@streams_axis"}, "type": "log"}
+    return Chart(_figure(traces, x, y, []), ("@series", "length", "streams"), rows)
+
+
+def _errors(edition: Edition) -> Chart:
+    """Character error rates against the chunk, with those of the model card."""
+    chunks = edition.recognition.chunks
+    series = {
+        "errors_synthetic": [(chunk.length, chunk.errors.error_synthetic) for chunk in chunks],
+        "errors_read": [(chunk.length, chunk.errors.error_read) for chunk in chunks],
+        "errors_card": [(chunk.length, chunk.errors.card) for chunk in chunks],
+    }
+    traces, rows = _drawn(series)
+    x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
+    y = {"title": {"text": "@error_axis"}, "rangemode": "tozero"}
+    return Chart(_figure(traces, x, y, []), ("@series", "length", "@error_rate"), rows)
+
+
+def _drawn(
+    series: dict[str, list[tuple[Quantity, Quantity]]], cited: tuple[str, ...] = ()
+) -> tuple[list[Any], list[tuple[str, Quantity, Quantity]]]:
+    """Traces and rows of the series that have a measured point; those that are `cited` are open points, no line."""
+    traces: list[Any] = []
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    for index, (name, points) in enumerate(series.items()):
+        measured = [point for point in points if point[1].measured]
+        if measured:
+            style = _style(index, "-open" if name in cited else "")
+            traces.append(_points(f"@{name}", measured, index, lines=name not in cited, showlegend=True, **style))
+            rows += [(f"@{name}", x, y) for x, y in measured]
+    return traces, rows
+
+
+def _utterance(edition: Edition) -> Chart:
+    """Whole utterances with their line, and the first sound of a streamed one, which no length delays."""
+    voxcpm = edition.voxcpm
+    points = [point for point in voxcpm.points if point.measured]
+    rows = [("@whole_sound", point.x, point.y) for point in points]
+    traces: list[Trace] = []
+    if points:
+        first = [(point.x, point.y.to("s")) for point in points]
+        traces.append(_points("@whole_sound", first, 0, lines=False))
+    ends = [0.0, max((point.x.value or 0.0 for point in points), default=0.0)]
+    slope, fixed = voxcpm.slope.value, voxcpm.fixed.value
+    if points and slope is not None and fixed is not None:
+        traces.append(_line("@fitted", ends, [fixed + slope * end for end in ends], IDEAL))
+    first_sound = voxcpm.first_audio_timed
+    if points and first_sound.measured:
+        traces.append(_line("@streamed_sound", ends, [first_sound.to("s").value or 0.0] * 2, COLOURS[1]))
+        rows.append(("@streamed_sound", voxcpm.patch_audio, first_sound))
+    axes = {"title": {"text": "@audio_axis"}}, {"title": {"text": "@work_axis"}, "rangemode": "tozero"}
+    return Chart(_figure(traces, *axes, []), ("@sound", "utterance_audio", "utterance_time"), rows)
+
+
+def _steps(edition: Edition) -> Chart:
+    """A patch by its diffusion steps: what the line gives to the calls and to the rest, and what was timed."""
+    loop = edition.voxcpm.loop
+    timed = [steps for steps in edition.voxcpm.steps[::-1] if steps.patch_time.measured]
+    names = [str(steps.steps) for steps in timed]
+    traces: list[Trace] = []
+    if loop.call_time.measured:
+        traces.append(_column("@beside", names, [loop.beside_calls for _ in timed], 1))
+        traces.append(_column("@network", names, [steps.network_time for steps in timed], 0))
+    if timed:
+        marks = _points("@timed_patch", [(steps.count, steps.patch_time) for steps in timed], 3, lines=False)
+        traces.append({**marks, "x": names})
+    figure = _figure(
+        traces, {"title": {"text": "@time_steps_axis"}, "type": "category"}, {"title": {"text": "@patch_axis"}}, []
+    )
+    figure["layout"]["barmode"] = "stack"
+    rows = [(str(steps.steps), steps.network_time, steps.patch_time) for steps in timed]
+    return Chart(figure, ("@time_steps_axis", "network_time", "patch_time"), rows)
+
+
+def _parts(edition: Edition) -> Chart:
+    """What a patch is made of, in a whole utterance and streaming."""
+    whole, streamed = edition.voxcpm.patch.members, edition.voxcpm.streaming.patch.members
+    rows: list[tuple[str, Quantity, Quantity]] = []
+    traces: list[Trace] = []
+    for index, (part, other) in enumerate(zip(whole, streamed, strict=True)):
+        facts = part.part_time, other.part_time
+        if any(one.measured for one in facts):
+            traces.append(_stacked(f"part:{part.name}", ["@whole_patch", "@streamed_patch"], list(facts), index))
+            rows.append((f"@part:{part.name}", *facts))
+    figure = _figure(traces, {"title": {"text": "@patch_axis"}}, {}, [])
+    figure["layout"]["barmode"] = "stack"
+    return Chart(figure, ("@part", "@whole_patch", "@streamed_patch"), rows)
+
+
+def _column(label: str, names: list[str], facts: list[Quantity], index: int) -> Trace:
+    """One part of a stacked column, for each of `names`."""
+    heights = [_short(one.value) for one in facts]
+    return {"type": "bar", "name": label, "x": names, "y": heights, "marker": {"color": COLOURS[index]}}
+
+
 _BUILDERS: dict[str, Callable[[Edition], Chart]] = {
     "share": _share,
     "batch": _batch,
     "prefill": _prefill,
     "roofline": _roofline,
     "turn": _turn,
+    "step_parts": _step_parts,
+    "delay": _delay,
+    "cache": _cache,
+    "streams": _streams,
+    "errors": _errors,
+    "utterance": _utterance,
+    "steps": _steps,
+    "parts": _parts,
     "magpie_step": _magpie_step,
 }

@@ -86,6 +86,6 @@ def environment() -> jinja2.Environment:
         comment_start_string="{##",
         comment_end_string="##}",
     )
-    filters = {"bare": "bare", "to": "span", "p": "particle", "why": "why"}
+    filters = {"bare": "bare", "to": "span", "reach": "reach", "p": "particle", "why": "why"}
     made.filters.update({name: _spoken(method) for name, method in filters.items()})
     return made

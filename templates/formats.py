@@ -31,7 +31,8 @@ SYMBOLS = {
     "B": "바이트", "KB": "킬로바이트", "MB": "메가바이트", "GB": "기가바이트", "TB": "테라바이트",
     "KiB": "키비바이트", "MiB": "메비바이트", "GiB": "기비바이트", "s": "초", "ms": "밀리세컨드",
     "µs": "마이크로세컨드", "Hz": "헤르츠", "MHz": "메가헤르츠", "GHz": "기가헤르츠", "W": "와트", "J": "줄",
-    "FLOP": "플롭", "TFLOPS": "테라플롭스", "tok": "토큰", "req": "리퀘스트", "param": "파라미터", "step": "스텝",
+    "FLOP": "플롭", "GFLOP": "기가플롭", "TFLOPS": "테라플롭스", "tok": "토큰", "req": "리퀘스트", "param": "파라미터",
+    "step": "스텝",
 }  # fmt: skip
 """Symbols written alike in every language, with their Korean reading. Several may be joined by a slash: GB/s."""
 

@@ -261,8 +261,10 @@ class Page:
         return element("figure", *parts, class_=f"chart{_size(chart)}", id=f"chart-{name}", data_chart=source) + "\n"
 
     def _table(self, chart: charts.Chart) -> Markup:
-        said = [charts.said(head, self.voice) for head in chart.head]
-        heads = [said[0], *(self.voice.labels.get("fact", name) for name in said[1:])]
+        heads = [
+            charts.said(name, self.voice) if name.startswith("@") else self.voice.labels.get("fact", name)
+            for name in chart.head
+        ]
         names = {name: element("td", charts.said(name, self.voice)) for name, _, _ in chart.rows}
         cells = self.voice.fact
         rows = [f"<tr>{names[name]}<td>{cells(x)}</td><td>{cells(y)}</td></tr>" for name, x, y in chart.rows]

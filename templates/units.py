@@ -58,6 +58,7 @@ _SPELLED = {
     "req": "request",
     "param": "parameter",
     "FLOP": "operation",
+    "GFLOP": "gigaoperation",
     "W": "watt",
     "GHz": "gigahertz",
     "J/tok": "joule / token",

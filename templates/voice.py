@@ -90,6 +90,14 @@ class Voice:
         said = [self._linked(quantity, safe(text)) for quantity, text in ends]
         return Markup(html.escape(dash)).join(said)
 
+    def reach(self, quantities: list[Quantity]) -> Markup:
+        """The range over those that are measured, both ends linked; the first where none is."""
+        measured = [quantity for quantity in quantities if quantity.measured]
+        if not measured:
+            return self.fact(quantities[0])
+        ordered = sorted(measured, key=lambda quantity: quantity.value or 0.0)
+        return self.span(ordered[0], ordered[-1])
+
     def _linked(self, quantity: Quantity, text: str) -> Markup:
         if quantity.name not in self._titles:
             self._titles[quantity.name] = self.title(quantity)

@@ -244,7 +244,7 @@ def redrawn(run: Run, rng: random.Random, widen: float = 1.0) -> Run:
 
 def _redrawn(measured: Sample, rng: random.Random, widen: float) -> Sample:
     low, high = measured.interval
-    ends = max(low / widen, 1e-9), high * widen
+    ends = low / widen, high * widen
     end = rng.choice(ends)
     draw = rng.choice([lambda: rng.uniform(*ends), lambda: rng.choice(ends), lambda: end])
     return msgspec.structs.replace(measured, values=[draw() for _ in measured.values])

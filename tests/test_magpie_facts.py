@@ -141,7 +141,7 @@ def test_what_stacking_gains(magpie):
 def test_a_step_taken_apart(magpie):
     """10 + 10 + 5 ms of a step of 24 ms, 19 + 10 + 5 of one of 32."""
     single, published = magpie.single, magpie.published
-    assert (single.parts_sum.value, published.parts_sum.value) == (25, 34)
+    assert (single.step_parts_sum.value, published.step_parts_sum.value) == (25, 34)
     assert single.stopwatch.value == pytest.approx(25 / 24)
     local = published.part("local_transformer")
     assert percent(local.part_share) == pytest.approx(100 * 19 / 34)

@@ -27,7 +27,13 @@ from templates.receipts import Receipts
 from templates.shared import Shared
 
 SHIPPED = load(RESULTS)
-KEYS = [(run.id, text) for run in SHIPPED.runs if run.id != "here" for text in run.samples]
+KEYS = [
+    (run.id, text)
+    for run in SHIPPED.runs
+    if run.id != "here"
+    for text, sample in run.samples.items()
+    if sample.median  # nothing times a factor stays nothing
+]
 TOLD = {edition.id: edition for edition in editions(SHIPPED)}
 
 

@@ -165,8 +165,11 @@ FIGURES = [
     (f"{N}.left_context", 4.48, 2),
     *[(f"{N}.right{right}.length", ms, 0) for right, ms in ((0, 80), (1, 160), (3, 320), (6, 560), (13, 1120))],
     *[(f"{N}.right{right}.look_ahead", ms, 0) for right, ms in ((0, 0), (1, 80), (3, 240), (6, 480), (13, 1040))],
-    *[(f"{N}.right{r}.error_synthetic", cer, 1) for r, cer in ((0, 4.3), (1, 4.0), (3, 3.9), (6, 3.9), (13, 11.3))],
-    *[(f"{N}.right{r}.error_read", cer, 1) for r, cer in ((0, 6.1), (1, 6.2), (3, 5.6), (6, 5.9), (13, 5.8))],
+    *[
+        (f"{N}.right{r}.errors.error_synthetic", cer, 1)
+        for r, cer in ((0, 4.3), (1, 4.0), (3, 3.9), (6, 3.9), (13, 11.3))
+    ],
+    *[(f"{N}.right{r}.errors.error_read", cer, 1) for r, cer in ((0, 6.1), (1, 6.2), (3, 5.6), (6, 5.9), (13, 5.8))],
     (f"{N}.synthetic_voices", 12, 0),
     (f"{N}.read_sentences", 30, 0),
 ]

@@ -44,6 +44,7 @@ def stand_in(monkeypatch, folder):
     monkeypatch.setattr(voxcpm2_bench, "STAGED", (1, 5))
     monkeypatch.setattr(voxcpm2_bench, "STREAMS", 3)
     monkeypatch.setattr(voxcpm2_bench, "STREAMED_PATCHES", 6)
+    monkeypatch.setattr(voxcpm2_bench, "LOADER", "numpy")
     for name in ("FULL", "QUICK", "NANO"):
         less = getattr(tts_voxcpm, name)._replace(short=2, long=6, repeats=3, traced=4, traces=3)
         monkeypatch.setattr(tts_voxcpm, name, less)
@@ -203,6 +204,16 @@ def test_a_reference_voice_costs_its_recording_and_a_longer_prefill(measured):
     assert found.config["loading_and_encoding_ms"] == pytest.approx(30.0)
     assert found.config["longer_prefill_ms"] == pytest.approx(10.0)
     assert (found.config["voice_s"], found.config["voice_rate"]) == (5.0, 48_000)
+    assert found.config["loader"] == f"numpy {numpy.__version__}"
+
+
+def test_a_recording_that_something_else_would_load_is_no_sample(card, monkeypatch):
+    monkeypatch.setattr(voxcpm2_bench, "LOADER", "no-such-loader")
+    tts_voxcpm.measure(card)
+    assert set(failures(card)) == {f"{NAME}/{SUBJECT}/fixed_part_time?part=reference_voice"}
+    ((reason, detail),) = failures(card).values()
+    assert reason == "engine_missing"
+    assert detail == "ModuleNotFoundError: a recording is loaded by no-such-loader, which is not installed"
 
 
 def test_the_first_sound_is_the_fixed_time_and_one_patch(measured):

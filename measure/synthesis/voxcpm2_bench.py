@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,6 +37,9 @@ STREAMS, STREAMED_PATCHES = 5, 62
 
 VOICE_S, VOICE_RATE = 5.0, 48_000
 """The recording whose voice is taken: its length and sample rate. It is noise, whose work is that of any other."""
+
+LOADER = "librosa"
+"""What the package loads a recording with."""
 
 SENTENCE_REPEATS = 3
 
@@ -154,6 +157,7 @@ class VoxCPMBench(Bench):
 
     def _voice(self, item: Key) -> None:
         """What an utterance takes more with a reference voice: a recording to load and encode, and a longer prefill."""
+        loader = _loader()
         with tempfile.TemporaryDirectory() as folder:
             audio_file.write_noise(Path(folder) / "voice.wav", VOICE_S, VOICE_RATE)
             ask = self.ask(STAGED[0])._replace(voice=Path(folder) / "voice.wav")
@@ -168,7 +172,7 @@ class VoxCPMBench(Bench):
         told: Config = {
             "voice_s": VOICE_S,
             "voice_rate": VOICE_RATE,
-            "loader": f"librosa {getattr(sys.modules.get('librosa'), '__version__', 'of unknown version')}",
+            "loader": loader,
             "loading_and_encoding_ms": 1e3 * _median(with_voice, VOICE_STAGE),
             "longer_prefill_ms": 1e3 * longer_s,
         }
@@ -251,3 +255,11 @@ class VoxCPMBench(Bench):
 
 def _median(found: list[dict[str, float]], stage: str) -> float:
     return statistics.median(one.get(stage, 0.0) for one in found)
+
+
+def _loader() -> str:
+    """What loads a recording, with its version. Raises ModuleNotFoundError where something else stands in for it."""
+    try:
+        return f"{LOADER} {metadata.version(LOADER)}"
+    except metadata.PackageNotFoundError:
+        raise ModuleNotFoundError(f"a recording is loaded by {LOADER}, which is not installed") from None

@@ -5,7 +5,7 @@ Each word that judges (near, much, most) is a threshold of thresholds.toml. A pa
 
 from __future__ import annotations
 
-from templates.claims import decoding, magpie, recognition, step, synthesis, turn
+from templates.claims import decoding, magpie, patch, recognition, step, synthesis, turn
 from templates.claims.register import Predicate
 from templates.facts.edition import Edition
 from templates.truth import Claim
@@ -14,6 +14,7 @@ CLAIMS: dict[str, Predicate] = {
     **decoding.register,
     **step.register,
     **synthesis.register,
+    **patch.register,
     **magpie.register,
     **recognition.register,
     **turn.register,

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from templates.claims.register import Register
 from templates.facts.edition import Edition
-from templates.facts.recognition import Chunk
-from templates.quantity import constant
-from templates.truth import Truth, above, at_least, at_most, below, every
+from templates.facts.recognition_chunk import Chunk
+from templates.quantity import Quantity, constant
+from templates.truth import Truth, above, at_least, at_most, below, every, some
 
 register = Register()
 claim = register.claim
@@ -18,10 +18,116 @@ NONE = constant(0, "1", "zero")
 
 @claim
 def chunk_is_frames(e: Edition) -> Truth:
-    """The chunk is (right context + 1) frames, for every setting of the model card."""
+    """The chunk is (right context + 1) frames, on the model card and, where it was counted, in the package's buffer."""
     chunks = e.recognition.chunks
-    pairs = (at_most(c.length, c.card_length) & at_least(c.length, c.card_length) for c in chunks)
+    card = [_equal(chunk.length, chunk.card_length) for chunk in chunks]
+    counted = [_equal(chunk.length, chunk.counted_length) for chunk in chunks if chunk.counted_length.measured]
+    return every([*card, *counted], e.recognition.path)
+
+
+@claim
+def delay_is_waiting(e: Edition) -> Truth:
+    """Most of the delay to the final result is waiting for the chunk to fill."""
+    shares = (at_least(chunk.wait_share, e.thresholds.most) for chunk in e.recognition.chunks)
+    return every(shares, e.recognition.path)
+
+
+@claim
+def frames_computed_once(e: Edition) -> Truth:
+    """A step's arithmetic is almost in proportion to its new frames."""
+    shares = (at_least(chunk.work.new_share, e.thresholds.proportionate) for chunk in e.recognition.chunks)
+    return every(shares, e.recognition.path)
+
+
+@claim
+def cache_saves_work(e: Edition) -> Truth:
+    """A step with a cache has less arithmetic than encoding the window again."""
+    gains = (at_least(chunk.work.work_gain, e.thresholds.pays) for chunk in e.recognition.chunks)
+    return every(gains, e.recognition.path)
+
+
+@claim
+def time_follows_work(e: Edition) -> Truth:
+    """What the cache saves in time is almost in proportion to what it saves in arithmetic."""
+    shares = (at_least(chunk.work.time_of_work, e.thresholds.proportionate) for chunk in e.recognition.chunks)
+    return every(shares, e.recognition.path)
+
+
+@claim
+def keys_kept_save_work(e: Edition) -> Truth:
+    """A cache of keys and values would save arithmetic, against one of the layers' inputs."""
+    gains = (at_least(chunk.work.kept_work_gain, e.thresholds.pays) for chunk in e.recognition.chunks)
+    return every(gains, e.recognition.path)
+
+
+@claim
+def keys_kept_pay(e: Edition) -> Truth:
+    """The encoder that keeps keys and values takes less time."""
+    gains = (at_least(chunk.work.kept_time_gain, e.thresholds.pays) for chunk in e.recognition.chunks)
+    return every(gains, e.recognition.path)
+
+
+@claim
+def step_below_ceilings(e: Edition) -> Truth:
+    """A step of one stream takes up most of neither the arithmetic nor the bandwidth."""
+    most, works = e.thresholds.most, [chunk.work for chunk in e.recognition.chunks]
+    return every((below(w.compute_share, most) & below(w.share, most) for w in works), e.recognition.path)
+
+
+@claim
+def recognition_in_kernels(e: Edition) -> Truth:
+    """In a step of one stream a kernel runs most of the time."""
+    shares = (at_least(chunk.step.kernel_share, e.thresholds.most) for chunk in e.recognition.chunks)
+    return every(shares, e.recognition.path)
+
+
+@claim
+def recognition_graph_pays(e: Edition) -> Truth:
+    """Replaying the encoder from a CUDA graph makes a step faster."""
+    gains = (at_least(chunk.step.graph_gain, e.thresholds.pays) for chunk in e.recognition.chunks)
+    return every(gains, e.recognition.path)
+
+
+@claim
+def emission_takes_time(e: Edition) -> Truth:
+    """With some chunk, the transducer takes longer when each frame emits a token than when none does."""
+    steps = [chunk.step for chunk in e.recognition.chunks]
+    return some((above(step.rnnt_emitting, step.rnnt_silent) for step in steps), e.recognition.path)
+
+
+@claim
+def transducer_within_bounds(e: Edition) -> Truth:
+    """As timed, the transducer takes no less than without tokens and no more than with one on each frame."""
+    steps = [chunk.step for chunk in e.recognition.chunks]
+    pairs = (at_least(s.rnnt_time, s.rnnt_silent) & at_most(s.rnnt_time, s.rnnt_emitting) for s in steps)
     return every(pairs, e.recognition.path)
+
+
+@claim
+def cache_serves_more(e: Edition) -> Truth:
+    """With a cache, more streams keep up than when windows are encoded again."""
+    gains = (at_least(chunk.streams_gain, e.thresholds.pays) for chunk in e.recognition.chunks)
+    return every(gains, e.recognition.path)
+
+
+@claim
+def batched_serves_more(e: Edition) -> Truth:
+    """With the decoder's state kept as one batch on the device, more streams keep up."""
+    gains = (at_least(chunk.batched_gain, e.thresholds.pays) for chunk in e.recognition.chunks)
+    return every(gains, e.recognition.path)
+
+
+@claim
+def streamed_is_whole(e: Edition) -> Truth:
+    """In fp32 the frames of a streamed recording are those of the whole, but for rounding."""
+    chunks = e.recognition.chunks
+    return every((at_most(chunk.difference, e.thresholds.rounding) for chunk in chunks), e.recognition.path)
+
+
+@claim
+def exact_is_whole(e: Edition) -> Truth:
+    """Without look-ahead they are, if the second chunk is given only the frame that is there."""
+    return at_most(e.recognition.chunks[0].difference_exact, e.thresholds.rounding)
 
 
 @claim
@@ -34,21 +140,23 @@ def cache_pays(e: Edition) -> Truth:
 @claim
 def context_helps(e: Edition) -> Truth:
     """On synthetic voices the middle chunk has a lower error rate than the shortest, by more than counts as level."""
-    return above(e.recognition.chunks[0].loss, e.thresholds.level)
+    return above(e.recognition.chunks[0].errors.loss, e.thresholds.level)
 
 
 @claim
 def largest_chunk_best(e: Edition) -> Truth:
     """On synthetic voices no chunk has a lower error rate than the largest."""
     *others, largest = e.recognition.chunks
-    return every((at_most(largest.error_synthetic, o.error_synthetic) for o in others), e.recognition.path)
+    return every(
+        (at_most(largest.errors.error_synthetic, o.errors.error_synthetic) for o in others), e.recognition.path
+    )
 
 
 @claim
 def card_largest_best(e: Edition) -> Truth:
     """By the model card's rates no chunk has a lower error rate than the largest."""
     *others, largest = e.recognition.chunks
-    return every((at_most(largest.card_error, o.card_error) for o in others), e.recognition.path)
+    return every((at_most(largest.errors.card, o.errors.card) for o in others), e.recognition.path)
 
 
 @claim
@@ -67,7 +175,7 @@ def read_speech_level(e: Edition) -> Truth:
 @claim
 def nothing_empty(e: Edition) -> Truth:
     """Something came out for every recording of synthetic voices."""
-    return every((at_most(chunk.empty_synthetic, NONE) for chunk in e.recognition.chunks), e.recognition.path)
+    return every((at_most(chunk.errors.empty_synthetic, NONE) for chunk in e.recognition.chunks), e.recognition.path)
 
 
 @claim
@@ -79,5 +187,9 @@ def recognition_light(e: Edition) -> Truth:
 
 def _compared(e: Edition) -> list[Chunk]:
     """Chunks whose error rate on read speech can be held against another's."""
-    measured = [chunk for chunk in e.recognition.chunks if chunk.error_read.measured]
+    measured = [chunk for chunk in e.recognition.chunks if chunk.errors.error_read.measured]
     return measured[:1] if len(measured) > 1 else []
+
+
+def _equal(one: Quantity, other: Quantity) -> Truth:
+    return at_most(one, other) & at_least(one, other)

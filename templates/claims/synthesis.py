@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from templates.claims.register import Register
+from templates.facts.constants import ONE
 from templates.facts.edition import Edition
 from templates.truth import Truth, at_least, at_most, below, every
 
@@ -18,8 +19,8 @@ def time_proportional(e: Edition) -> Truth:
 
 @claim
 def factors_fit_line(e: Edition) -> Truth:
-    """No utterance has a smaller real-time factor than the line gives the longest one."""
-    return at_least(e.voxcpm.factor_low, e.voxcpm.factor_by_line)
+    """No utterance has a real-time factor that lies by more than the margin below the longest one's by the line."""
+    return at_least(e.voxcpm.factor_low, e.voxcpm.factor_by_line * (ONE - e.thresholds.fitting))
 
 
 @claim

@@ -220,9 +220,10 @@ class Edition:
         self.id, self.told, self.results = edition, told, results
         self.verdicts = verdicts or Verdicts()
         self._samples: dict[str, Samples] = {}
+        self._machines: dict[str, MachineFacts] = {}
         if told.focus:
             self.samples(told.focus.run)
-        self.direct = MachineFacts(self.samples(told.models))
+        self.direct = self.machine(told.models)
         self.models = [self._model(self.direct, *subject) for subject in self.direct.samples.subjects("rate")]
         self.focus = self._focus(told)
         self.batch_sizes = sorted({batch.requests for model in self.models for batch in model.timed_batches})
@@ -236,16 +237,24 @@ class Edition:
         self.thresholds = Thresholds("threshold")
         self.overall = Overall(edition, self.models, self.pairs, self.thresholds)
         self.evidence = Evidence("evidence")
-        self.voxcpm = VoxCPM(self.samples(told.voxcpm), self.evidence)
+        self.speaker = self.machine(told.voxcpm)
+        """The machine that VoxCPM2 was measured on."""
+        self.voxcpm = VoxCPM(self.samples(told.voxcpm), self.evidence, self.speaker)
         self.magpie = Magpie(self.samples(told.magpie))
         self.synthesis = SynthesisPair(f"{edition}.synthesis", self.voxcpm, self.magpie)
-        self.recognition = Recognition(self.samples(told.recognition), self.evidence)
+        self.recognition = Recognition(self.samples(told.recognition), self.evidence, self.machine(told.recognition))
         self.turn = Turn(f"{edition}.turn", self.recognition, self.focus, self.voxcpm)
 
     def samples(self, run_id: str) -> Samples:
         if run_id not in self._samples:
             self._samples[run_id] = Samples(run_id, self.results.run(run_id), self.verdicts)
         return self._samples[run_id]
+
+    def machine(self, run_id: str) -> MachineFacts:
+        """The ceilings of the machine of a run."""
+        if run_id not in self._machines:
+            self._machines[run_id] = MachineFacts(self.samples(run_id))
+        return self._machines[run_id]
 
     def _fill(self) -> None:
         """Give every model the rows that the tables have, so that a gap has a receipt of its own."""
@@ -311,7 +320,7 @@ class Edition:
 
     @property
     def groups(self) -> list[Group]:
-        machines = list(dict.fromkeys([self.focus.machine, self.direct]))
+        machines = list(dict.fromkeys([self.focus.machine, self.direct, *self._machines.values()]))
         models = list(dict.fromkeys([self.focus, *self.models]))
         speech: list[Group] = [self.voxcpm, self.magpie, self.synthesis, self.recognition, self.turn]
         return [*machines, *models, *self.pairs, self.overall, *speech, self.thresholds, self.evidence]
@@ -344,8 +353,7 @@ class Edition:
     def _focus(self, told: Told) -> LanguageModel:
         """The worked example: the one that editions.toml names, else the model with the most bytes to read."""
         if told.focus:
-            machine = MachineFacts(self.samples(told.focus.run))
-            return self._model(machine, *told.focus.model.split("/"))
+            return self._model(self.machine(told.focus.run), *told.focus.model.split("/"))
         if self.models:
             return max(self.models, key=lambda model: model.weights.value or 0.0)
         return self._model(self.direct, *DEFAULT_MODEL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
 from templates.quantity import Digits, Quantity
@@ -82,3 +82,14 @@ def fact(
     """Make a method a fact shown in the unit `spelled`, with decimal places or significant figures."""
     digits = Digits(decimals, None if decimals is not None else significant)
     return lambda method: Fact(method, spelled, digits)
+
+
+class Over:
+    """One fact of several groups at once: `over.step.encoder_time` is the list of it, for a page to say its range."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._groups = groups
+
+    def __getattr__(self, name: str) -> Over | list[Quantity]:
+        found = [getattr(group, name) for group in self._groups]
+        return Over(found) if found and isinstance(found[0], Group) else found

@@ -95,7 +95,7 @@ class TakenApart(Stack):
         return self.without.real_time_factor / self.both.real_time_factor
 
     @fact("ms")
-    def parts_sum(self) -> Quantity:
+    def step_parts_sum(self) -> Quantity:
         """All parts of a step, the rest among them: a step with a stopwatch on its parts."""
         first, *others = [part.part_time for part in self.step_parts]
         return sum(others, first)
@@ -103,7 +103,7 @@ class TakenApart(Stack):
     @fact("times")
     def stopwatch(self) -> Quantity:
         """A step with the stopwatch over one without."""
-        return self.parts_sum / self.one_step
+        return self.step_parts_sum / self.one_step
 
     @fact("ms")
     def fixed(self) -> Quantity:

@@ -31,13 +31,13 @@ class StepPart(Group):
 
     @fact("%", decimals=0)
     def part_share(self) -> Quantity:
-        return self.part_time / self.stack.parts_sum
+        return self.part_time / self.stack.step_parts_sum
 
 
 class FixedPart(Group):
     """One part of what is done once an utterance."""
 
-    heading = "fixed_part"
+    heading = "utterance_part"
 
     def __init__(self, stack: TakenApart, name: str) -> None:
         super().__init__(f"{stack.path}.fixed.{name}", part=name, n=stack.frames)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
-from measure.results import AnySample, Import, Key, ResultsError, Run, parse_key
+from msgspec.structs import replace
+
+from measure.recognition.capacity import percentile
+from measure.results import AnySample, Import, Key, ResultsError, Run, Sample, parse_key
 from templates.facts.verdicts import Verdicts
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import DimensionalityError, unit
@@ -69,6 +72,22 @@ class Samples:
             reason = self._reason(wanted) if sample is None else "not_recorded"
             return missing("1", Sampled(self.run_id, text), reason, text)
         return constant(float(sample.count), "1", "repeats", f"{self.run_id}: {text}", self._kind(sample))
+
+    def percentile(self, wanted: Key, which: int, spelled: str) -> Quantity:
+        """The smallest of a sample's repeats that at least `which` percent of them do not exceed."""
+        usual, text = self.get(wanted, spelled), str(wanted)
+        sample = self._sample(text)
+        if not usual.measured or not isinstance(sample, Sample):
+            reason = "not_recorded" if usual.measured else usual.absences[0].reason
+            return missing(spelled, Sampled(self.run_id, text), reason, text)
+        found = percentile(sample.values, which)
+        made = constant(found, sample.unit, f"percentile_{which}", f"{self.run_id}: {text}", self._kind(sample))
+        return replace(made, doubts=usual.doubts).to(spelled)
+
+    def weights(self, measurement: str) -> set[str]:
+        """What the configurations of a measurement's samples say of the weights."""
+        samples = [self.run.samples[str(k)] for k in self.parsed if k.measurement == measurement] if self.run else []
+        return {str(sample.config["weights"]) for sample in samples if "weights" in sample.config}
 
     def subjects(self, quantity: str) -> list[tuple[str, str]]:
         """Pairs of measurement and subject for which the run holds `quantity`, in the order of the run."""

@@ -35,7 +35,7 @@ class Turn(Group):
     @fact("ms")
     def recognise(self) -> Quantity:
         """From the end of speech to the final text, with the middle one of the model's chunks."""
-        return self.recognition.chunks[2].final_delay
+        return self.recognition.middle.final_delay
 
     @fact("ms")
     def take_in(self) -> Quantity:
@@ -66,3 +66,13 @@ class Turn(Group):
     def streaming_share(self) -> Quantity:
         """The same when it is played from the first patch on."""
         return self.speak_streaming / (self.take_in + self.generate + self.speak_streaming)
+
+    @fact("%", decimals=0)
+    def recognition_share(self) -> Quantity:
+        """Share of recognition in the whole wait, the sentence played when whole."""
+        return self.recognise / (self.recognise + self.take_in + self.generate + self.speak_whole)
+
+    @fact("%", decimals=0)
+    def recognition_share_streaming(self) -> Quantity:
+        """The same when it is played from the first patch on."""
+        return self.recognise / (self.recognise + self.take_in + self.generate + self.speak_streaming)

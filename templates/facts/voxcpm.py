@@ -1,4 +1,4 @@
-"""Facts about VoxCPM2: time as a number of patches, what a patch is made of, and what is done once an utterance."""
+"""Facts about VoxCPM2: time as a number of patches, and what is done once an utterance."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from msgspec.structs import replace
 
 from measure.results import Key, key
 from templates import line
+from templates.facts.constants import SIXTEEN_BIT
 from templates.facts.group import Group, fact
+from templates.facts.machine import MachineFacts
+from templates.facts.patch import ONE_CALL, TIME_STEPS, Cache, Kernels, Loop, Part, Parts, TimeSteps
 from templates.facts.samples import Samples
+from templates.facts.streaming import Streaming
 from templates.facts.synthesis import Synthesis
 from templates.facts.table import Evidence
 from templates.line import Point
@@ -18,13 +22,6 @@ from templates.quantity import Kind, Quantity, best, constant, least, median
 LATENTS_PER_SECOND = constant(25, "step/s", "latents_per_second", "arXiv 2606.06928, section 3.1", Kind.CITED)
 LATENTS_PER_PATCH = constant(4, "1", "latents_per_patch", "arXiv 2606.06928, section 3.1", Kind.CITED)
 PATCH = constant(1, "step", "patch")
-ONE_CALL = constant(1, "1", "skipped_call", "voxcpm 2.0.3: the solver's first step does not call the network")
-
-TIME_STEPS = (10, 8, 6, 4, 2)
-"""Diffusion time steps that the time of a patch is measured for."""
-
-PATCH_PARTS = ("language_model", "diffusion", "local_encoder", "stop_check", "vae", "other")
-"""What a patch is made of, as the package runs it."""
 
 FIXED_PARTS = ("tokenising", "prefill", "cache_clearing", "last_vae", "reference_voice", "other")
 """What is done once an utterance."""
@@ -33,61 +30,12 @@ LENGTHS = (6, 12, 19, 25, 31, 38, 44, 50, 62, 75, 88, 100)
 """Patches of the utterances that are timed: from 1 to 16 s of sound."""
 
 
-class Part(Group):
-    """One part of a patch, or of the fixed time."""
-
-    heading = "part"
-
-    def __init__(self, voxcpm: VoxCPM, quantity: str, name: str) -> None:
-        super().__init__(f"{voxcpm.path}.{quantity}.{name}", part=name)
-        self.voxcpm, self.quantity, self.name = voxcpm, quantity, name
-
-    @fact("ms")
-    def part_time(self) -> Quantity:
-        wanted = key(self.voxcpm.measurement, self.quantity, self.voxcpm.subject, part=self.name)
-        return self.voxcpm.samples.get(wanted, "ms")
-
-
-class TimeSteps(Group):
-    """VoxCPM2 with some number of diffusion time steps a patch."""
-
-    heading = "time_steps"
-
-    def __init__(self, voxcpm: VoxCPM, steps: int) -> None:
-        super().__init__(f"{voxcpm.path}.steps{steps}", n=steps)
-        self.voxcpm, self.steps = voxcpm, steps
-
-    @property
-    def count(self) -> Quantity:
-        return constant(self.steps, "1", "inference_timesteps")
-
-    @fact("1", decimals=0)
-    def calls(self) -> Quantity:
-        """Calls of the network: the solver's first step makes none."""
-        return self.count - ONE_CALL
-
-    @fact("ms")
-    def patch_time(self) -> Quantity:
-        wanted = key(self.voxcpm.measurement, "patch_time", self.voxcpm.subject, steps=self.steps)
-        return self.voxcpm.samples.get(wanted, "ms")
-
-    @fact("times", significant=3)
-    def gain(self) -> Quantity:
-        """How much faster a patch is than with the most time steps."""
-        return self.voxcpm.steps[0].patch_time / self.patch_time
-
-    @fact("%", decimals=0)
-    def gain_share(self) -> Quantity:
-        """The gain over the one that fewer calls of the network alone would give."""
-        return self.gain / (self.voxcpm.steps[0].calls / self.calls)
-
-
 class Utterance(Group):
     """A whole utterance that was timed: of a length that was forced, or a sentence as long as the model made it."""
 
     def __init__(self, voxcpm: VoxCPM, wanted: Key) -> None:
         told = dict(wanted.parameters)
-        self.heading = "utterance" if "patches" in told else "sentence"
+        self.heading = "nano_utterance" if "engine" in told else "utterance" if "patches" in told else "sentence"
         super().__init__(f"{voxcpm.path}.u{'-'.join(told.values())}", **told)
         self.voxcpm, self.wanted, self.forced = voxcpm, wanted, told.get("patches")
 
@@ -118,6 +66,34 @@ class Utterance(Group):
         return self.utterance_time / self.utterance_audio
 
 
+class Nano(Group):
+    """VoxCPM2 in the faster engine, nano-vllm-voxcpm."""
+
+    heading = "nano"
+
+    def __init__(self, voxcpm: VoxCPM) -> None:
+        super().__init__(f"{voxcpm.path}.nano")
+        self.voxcpm = voxcpm
+        tried = voxcpm.samples.tried(voxcpm.measurement, voxcpm.subject, "utterance_time")
+        theirs = [wanted for wanted in tried if dict(wanted.parameters).keys() == {"engine", "patches"}]
+        self.utterances = [Utterance(voxcpm, wanted) for wanted in sorted(theirs, key=_by_length)]
+
+    def parts(self) -> Iterator[Group]:
+        yield from self.utterances
+
+    def _get(self, quantity: str, **more: object) -> Quantity:
+        wanted = key(self.voxcpm.measurement, quantity, self.voxcpm.subject, engine="nano", **more)
+        return self.voxcpm.samples.get(wanted, "ms")
+
+    @fact("ms")
+    def patch_time(self) -> Quantity:
+        return self._get("patch_time", steps=TIME_STEPS[0])
+
+    @fact("ms")
+    def first_audio_timed(self) -> Quantity:
+        return self._get("first_audio")
+
+
 class VoxCPM(Synthesis):
     """VoxCPM2: patches of four latents, each made by a diffusion loop.
 
@@ -128,16 +104,20 @@ class VoxCPM(Synthesis):
     heading = "voxcpm"
     measurement, subject = "tts_voxcpm", "voxcpm2-bf16"
 
-    def __init__(self, samples: Samples, evidence: Evidence) -> None:
+    def __init__(self, samples: Samples, evidence: Evidence, machine: MachineFacts) -> None:
         super().__init__(samples)
-        self.evidence = evidence
+        self.evidence, self.machine = evidence, machine
         self.steps = [TimeSteps(self, steps) for steps in TIME_STEPS]
-        self.patch_parts = [Part(self, "patch_part_time", name) for name in PATCH_PARTS]
+        self.loop, self.cache = Loop(self), Cache(self)
+        self.compiled, self.eager = Kernels(self, "compiled"), Kernels(self, "eager", compile="off")
+        self.patch, self.streaming, self.nano = Parts(self), Streaming(self), Nano(self)
+        self.patch_parts = self.patch.members
         self.fixed_parts = [Part(self, "fixed_part_time", name) for name in FIXED_PARTS]
         self.utterances = [Utterance(self, wanted) for wanted in self._utterance_keys()]
 
     def parts(self) -> Iterator[Group]:
-        yield from (*self.steps, *self.utterances, *self.patch_parts, *self.fixed_parts)
+        yield from (*self.steps, self.loop, self.cache, self.compiled, self.eager, *self.utterances)
+        yield from (self.patch, *self.fixed_parts, self.streaming, self.nano)
 
     def _utterance_keys(self) -> list[Key]:
         """Of what was timed or tried, else of what this project's measurement would time, the shortest first."""
@@ -150,7 +130,8 @@ class VoxCPM(Synthesis):
         return sorted(dict.fromkeys(of_these), key=_by_length)
 
     @property
-    def _points(self) -> list[Point]:
+    def points(self) -> list[Point]:
+        """Sound and time of each utterance."""
         return [utterance.point for utterance in self.utterances]
 
     def _told(self, quantity: str) -> bool:
@@ -184,6 +165,11 @@ class VoxCPM(Synthesis):
         return self._over(best, [one.real_time_factor for one in self.utterances], "1")
 
     @property
+    def both_ways(self) -> list[TimeSteps]:
+        """The most time steps and the fewest, of which a patch is timed compiled and not."""
+        return [self.steps[0], self.steps[-1]]
+
+    @property
     def taken_apart(self) -> bool:
         """Whether any part of a patch or of the fixed time was measured on its own."""
         return any(part.part_time.measured for part in (*self.patch_parts, *self.fixed_parts))
@@ -191,7 +177,51 @@ class VoxCPM(Synthesis):
     @fact("1")
     def fit_r2(self) -> Quantity:
         """Share of the variance of the time that the straight line explains."""
-        return self.get("fit_r2", "1") if self._told("fit_r2") else line.determination(self._points, self.path)
+        return self.get("fit_r2", "1") if self._told("fit_r2") else line.determination(self.points, self.path)
+
+    @fact("%", decimals=0)
+    def prefill_share(self) -> Quantity:
+        """Share of the fixed time in which the text is taken in."""
+        prefill = next(part for part in self.fixed_parts if part.name == "prefill")
+        return prefill.part_time / self.fixed
+
+    @fact("%", decimals=0)
+    def parts_over_patch(self) -> Quantity:
+        """The parts of a patch together, the device waited for after each, over a patch without such waiting."""
+        return self.patch.parts_sum / self.steps[0].patch_time
+
+    @fact("MiB")
+    def memory_weights(self) -> Quantity:
+        """What weights and caches take."""
+        return self._memory("weights")
+
+    @fact("MiB")
+    def memory_peak(self) -> Quantity:
+        """The most that tensors took while speaking."""
+        return self._memory("peak")
+
+    @fact("MiB")
+    def memory_caches(self) -> Quantity:
+        """Both caches of keys and values, used or not."""
+        return self.samples.configured(key(self.measurement, "memory", self.subject), "cache_mib", "MiB")
+
+    def _memory(self, of: str) -> Quantity:
+        return self.samples.get(key(self.measurement, "memory", self.subject, of=of), "MiB")
+
+    @fact("GB")
+    def weights(self) -> Quantity:
+        """Of the model without its audio VAE."""
+        return self.parameters * SIXTEEN_BIT
+
+    @fact("ms")
+    def read_time(self) -> Quantity:
+        """Reading them once, at the measured bandwidth."""
+        return self.weights / self.machine.bandwidth
+
+    @fact("%", decimals=0)
+    def read_of_patch(self) -> Quantity:
+        """That as a share of a patch."""
+        return self.read_time / self.steps[0].patch_time
 
     @fact("ms")
     def first_audio_timed(self) -> Quantity:
@@ -201,18 +231,18 @@ class VoxCPM(Synthesis):
     @fact("1")
     def slope(self) -> Quantity:
         """Seconds of work for one more second of audio."""
-        return self.get("slope", "1") if self._told("slope") else line.slope(self._points, "1", self.path)
+        return self.get("slope", "1") if self._told("slope") else line.slope(self.points, "1", self.path)
 
     @fact("s", significant=2)
     def fixed(self) -> Quantity:
         """Seconds of work for an utterance beyond its patches: where the line begins."""
-        return self.get("fixed_time", "s") if self._told("fixed_time") else line.intercept(self._points, "s", self.path)
+        return self.get("fixed_time", "s") if self._told("fixed_time") else line.intercept(self.points, "s", self.path)
 
     @fact("1", decimals=0)
     def fit_points(self) -> Quantity:
         if self._told("slope"):
             return self.samples.configured(key(self.measurement, "slope", self.subject), "points", "1")
-        return line.count(self._points, self.path)
+        return line.count(self.points, self.path)
 
     @fact("1", decimals=0)
     def time_steps(self) -> Quantity:
