@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from markupsafe import Markup
 
 from templates import across
 from templates.compare import Side, Sides, Tested
 from templates.headline import Figure, Row, parts
-from templates.html import element, joined, marked, safe
+from templates.html import element, marked, safe
 from templates.quantity import Constant, Quantity
 from templates.receipts import heading_of
 from templates.shared import entry
@@ -36,7 +35,7 @@ class Beside:
     def __init__(self, sides: Sides, voices: dict[str, Voice]) -> None:
         self.sides, self.voices = sides, voices
         self.voice = voices[sides[0].edition.id]
-        self.titles = [self.voice.labels.get("edition", edition.id) for edition in sides.editions]
+        self.titles = [safe(self.voice.labels.get("edition", edition.id)) for edition in sides.editions]
 
     def bars(self) -> Markup:
         """The same models on several machines; empty where no model ran on more than one."""
@@ -54,132 +53,135 @@ class Beside:
     def rows(self, group: str) -> Markup:
         """The claims of a group as an HTML table, a column for each edition; one for all where none was measured."""
         sides, titles = (self.sides, self.titles) if group != "cited" else (self.sides[:1], [self._said("verdict")])
-        body = [self._row(line.name, sides, titles) for line in self.sides.lines if line.group == group]
-        return element("table", self._head("conclusion", titles), element("tbody", *body), class_="beside")
+        body = "".join([self._row(line.name, sides, titles) for line in self.sides.lines if line.group == group])
+        return marked(f'<table class="beside">{self._head("conclusion", titles)}<tbody>{body}</tbody></table>')
 
-    def _head(self, first: str, titles: list[str]) -> Markup:
-        names = [self._said(first), *titles]
-        return element("thead", element("tr", *(element("th", name, scope="col") for name in names)))
+    def _head(self, first: str, titles: list[str]) -> str:
+        names = "".join([f'<th scope="col">{name}</th>' for name in (self._said(first), *titles)])
+        return f"<thead><tr>{names}</tr></thead>"
 
-    def _row(self, name: str, sides: list[Side], titles: list[str]) -> Markup:
-        statement = element("th", self.voice.labels.get("claim", name), scope="row")
-        cells = [cell(title, *self._cell(name, side)) for title, side in zip(titles, sides, strict=True)]
-        return element("tr", statement, *cells, id=f"claim.{name}")
+    def _row(self, name: str, sides: list[Side], titles: list[str]) -> str:
+        cells = [cell(title, self._told(name, side)) for title, side in zip(titles, sides, strict=True)]
+        statement = f'<th scope="row">{safe(self.voice.labels.get("claim", name))}</th>'
+        return f'<tr id="claim.{name}">{statement}{"".join(cells)}</tr>'
+
+    def _told(self, name: str, side: Side) -> str:
+        """How a claim came out in an edition, and what decided it."""
+        claim, voice = side.claims[name], self.voices[side.edition.id]
+        why = f"<p>{safe(voice.why(claim))}</p>" if claim.outcome is Outcome.UNDECIDED else ""
+        told = Telling(side, voice)
+        tests = [f"<p>{told.test(test)}</p>" for test in side.tests[name] if test.low.left.measured]
+        return f"{voice.claim(claim)}{why}{''.join(tests)}"
 
     def numbers(self) -> Markup:
         """The headline numbers as an HTML table."""
-        bodies = [self._part(name, rows) for name, rows in parts(self.sides.editions)]
-        return element("table", self._head("number", self.titles), *bodies, class_="beside numbers")
+        bodies = "".join([self._part(name, rows) for name, rows in parts(self.sides.editions)])
+        return marked(f'<table class="beside numbers">{self._head("number", self.titles)}{bodies}</table>')
 
-    def _part(self, name: str, rows: list[Row]) -> Markup:
-        title = element("th", self._said(name), colspan=str(len(self.sides) + 1), scope="rowgroup")
-        return element("tbody", element("tr", title, class_="part"), *(self._figures(row) for row in rows))
+    def _part(self, name: str, rows: list[Row]) -> str:
+        title = f'<th colspan="{len(self.sides) + 1}" scope="rowgroup">{self._said(name)}</th>'
+        return f'<tbody><tr class="part">{title}</tr>{"".join([self._figures(row) for row in rows])}</tbody>'
 
-    def _figures(self, row: Row) -> Markup:
+    def _figures(self, row: Row) -> str:
         cells = [
-            cell(title, *(self._figure(figure, self.voices[edition.id]) for figure in figures or [NONE]))
+            cell(title, "".join([self._figure(figure, self.voices[edition.id]) for figure in figures or [NONE]]))
             for title, edition, figures in zip(self.titles, self.sides.editions, row.cells, strict=True)
         ]
-        return element("tr", element("th", row.name(self.voice), scope="row"), *cells)
+        return f'<tr><th scope="row">{safe(row.name(self.voice))}</th>{"".join(cells)}</tr>'
 
     @staticmethod
-    def _figure(figure: Figure, voice: Voice) -> Markup:
+    def _figure(figure: Figure, voice: Voice) -> str:
         """Numbers of one machine, which is named where it has to be; a dash for none."""
         said = [voice.span(*each) if isinstance(each, tuple) else voice.fact(each) for each in figure.numbers]
-        machine = element("small", voice.machine(figure.machine)) if figure.machine else ""
-        return element("p", Markup(voice.comma).join(said) or "–", " " if machine else "", machine)
+        machine = f" <small>{voice.machine(figure.machine)}</small>" if figure.machine else ""
+        return f"<p>{voice.comma.join(said) or '–'}{machine}</p>"
 
     def _said(self, name: str) -> str:
-        return self.voice.labels.get("compare", name)
-
-    def _cell(self, name: str, side: Side) -> Iterator[Markup]:
-        claim, told = side.claims[name], Telling(side, self.voices[side.edition.id])
-        yield told.voice.claim(claim)
-        if claim.outcome is Outcome.UNDECIDED:
-            yield element("p", told.voice.why(claim))
-        yield from (element("p", told.test(test)) for test in side.tests[name] if test.low.left.measured)
+        """A head or title, as HTML."""
+        return safe(self.voice.labels.get("compare", name))
 
 
-def cell(edition: str, *inside: Markup) -> Markup:
+def cell(edition: str, inside: str) -> str:
     """A cell that names its edition, for a screen with no room for columns."""
-    return element("td", *inside, data_edition=edition)
+    return f'<td data-edition="{edition}">{inside}</td>'
 
 
 class Telling:
-    """What decided the claims of one edition, in one language."""
+    """What decided the claims of one edition, in one language, as HTML."""
 
     def __init__(self, side: Side, voice: Voice) -> None:
         self.side, self.voice = side, voice
 
-    def test(self, test: Tested) -> Markup:
+    def test(self, test: Tested) -> str:
         """The compared values, linked to their receipts, with what they are of."""
         made, voice = test.low, self.voice
         left, right = self._subjects(made) if test.alone else ("", "")
-        about, note = (joined(left, voice.comma), "") if left and not right else ("", self._noted(left))
-        said = [about, self._label(made.left), voice.colon, self._left(test), note]
+        about, note = (f"{left}{voice.comma}", "") if left and not right else ("", self._noted(left))
+        said = f"{about}{self._label(made.left)}{voice.colon}{self._left(test)}{note}"
         if made.outcome is Outcome.UNDECIDED:
-            said += [self._interval(made.left), voice.comma, self._against(made)]
+            said += f"{self._interval(made.left)}{voice.comma}{self._against(made)}"
         else:
             # A full-width bracket brings its own space.
             space = "" if note.endswith("）") else " "
-            said += [f"{space}{SEEN[made.outcome][made.symbol]} ", self._right(made)]
-        return joined(*said, self._noted(right or self._other_label(made), self._counted(test)))
+            said += f"{space}{safe(SEEN[made.outcome][made.symbol])} {self._right(made)}"
+        return said + self._noted(right or self._other_label(made), self._counted(test))
 
     def _counted(self, test: Tested) -> str:
         if test.deciding == test.made and not test.alone:
             return ""
         return self.voice.labels.filled("compare", "of", deciding=test.deciding, made=test.made)
 
-    def _noted(self, *remarks: Markup | str) -> Markup | str:
+    def _noted(self, *remarks: str) -> str:
         """Remarks in brackets, if there are any."""
-        told = [safe(remark) for remark in remarks if remark]
-        return marked(self.voice.semicolon.join(told).join(self.voice.brackets)) if told else ""
+        return self.voice.semicolon.join(filter(None, remarks)).join(self.voice.brackets) if any(remarks) else ""
 
-    def _subjects(self, made: Comparison) -> tuple[Markup | str, Markup | str]:
+    def _subjects(self, made: Comparison) -> tuple[str, str]:
         """What the left side is about, and the right one if that is something else."""
         left, right = (side.name.rpartition(".")[0] for side in (made.left, made.right))
-        same = right in NAMELESS or f"{left}.".startswith(f"{right}.")
-        return "" if left in NAMELESS else self._group(left), "" if same else self._group(right)
+        return self._group(left), "" if f"{left}.".startswith(f"{right}.") else self._group(right)
 
-    def _other_label(self, made: Comparison) -> Markup | str:
+    def _other_label(self, made: Comparison) -> str:
         """The name of the right side where it is a fact of another name, and no threshold, whose name is a sentence."""
         if made.right.name.rpartition(".")[0] in ("", "threshold"):
             return ""
         label = self._label(made.right)
         return "" if label == self._label(made.left) else label
 
-    def _group(self, path: str) -> Markup:
+    def _group(self, path: str) -> str:
+        """The heading of a group, after that of its model; "" for one that is not what a comparison is about."""
+        if path in NAMELESS or path not in self.side.groups:
+            return ""
         group = self.side.groups[path]
         owner = self.side.groups.get(group.path.rpartition(".")[0])
         names = [owner, group] if owner and owner.heading == "model" and group.heading != "pair" else [group]
-        return Markup(self.voice.comma).join(heading_of(one, self.side.edition, self.voice) for one in names)
+        return self.voice.comma.join([heading_of(one, self.side.edition, self.voice) for one in names])
 
-    def _label(self, side: Quantity) -> Markup | str:
+    def _label(self, side: Quantity) -> str:
         """The name of a fact; of what is none, its formula, and of what others publish, where it stands."""
         if not side.name:
             return element("code", self.voice.formula(side, values=False).striptags())
-        label = self.voice.label(side)
-        return label if entry(side)[0] else element("span", label, translate="no")
+        label = safe(self.voice.label(side))
+        return label if entry(side)[0] else f'<span translate="no">{label}</span>'
 
-    def _left(self, test: Tested) -> Markup:
+    def _left(self, test: Tested) -> str:
         left = test.low.left
         if test.high is not test.low:
             return self.voice.span(left, test.high.left)
         return self.voice.fact(left) if left.name else self._exact(left.plain())
 
-    def _right(self, made: Comparison) -> Markup:
+    def _right(self, made: Comparison) -> str:
         if made.right.name:
             return self.voice.fact(made.right)
         percent = made.left.shown_in == "%" and isinstance(made.right.origin, Constant)
         return self._exact(made.right.to("%") if percent else made.right.plain())
 
-    def _exact(self, side: Quantity) -> Markup:
-        return marked(self.voice.spoken(self.voice.shared.exact(side)))
+    def _exact(self, side: Quantity) -> str:
+        return self.voice.spoken(self.voice.shared.exact(side))
 
-    def _interval(self, side: Quantity) -> Markup | str:
+    def _interval(self, side: Quantity) -> str:
         if side.low == side.high or not (math.isfinite(side.low) and math.isfinite(side.high)):
             return ""
-        return self._noted(marked(self.voice.spoken(self.voice.shared.interval(side))))
+        return self._noted(self.voice.spoken(self.voice.shared.interval(side)))
 
-    def _against(self, made: Comparison) -> Markup:
-        return Markup(self.voice.labels.get("compare", "against")).format(right=self._right(made))
+    def _against(self, made: Comparison) -> str:
+        return self.voice.labels.filled("compare", "against", right=self._right(made))
