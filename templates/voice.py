@@ -43,8 +43,9 @@ class Voice:
         self.comma = COMMAS.get(language, ", ")
         self.semicolon = SEMICOLONS.get(language, "; ")
         self.brackets = BRACKETS.get(language, (" (", ")"))
-        self._titles: dict[str, str] = {}
-        self._words = _Words(self)
+        self._said: set[str] = set()
+        self._titles = self.shared.titles.setdefault(language, {})
+        self._words = self.shared.words.setdefault(language, _Words(self))
 
     def on(self, receipts: str) -> Voice:
         """The same language on a page elsewhere."""
@@ -99,6 +100,7 @@ class Voice:
         return self.span(ordered[0], ordered[-1])
 
     def _linked(self, quantity: Quantity, text: str) -> Markup:
+        self._said.add(quantity.name)
         if quantity.name not in self._titles:
             self._titles[quantity.name] = self.title(quantity)
         classes, address = _classes(quantity), f"{self.receipts}#{quantity.name}"
@@ -107,7 +109,7 @@ class Voice:
     @property
     def said(self) -> set[str]:
         """Names of the facts that were printed."""
-        return set(self._titles)
+        return set(self._said)
 
     def spoken(self, text: str) -> str:
         """Shared text with this voice's words in place of its marks."""
