@@ -51,6 +51,7 @@ HERE = {
         {"article": "here/index.md"},
         {"receipts": "here/receipts.md"},
         {"compare": "here/compare.md"},
+        {"calculator": "here/calculator.md"},
     ]
 }
 """Navigation of the reader's own edition, which is never committed and so not in mkdocs.yml."""

@@ -90,6 +90,11 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Numbers one request's cache holds, and a decoding step reads, at a context of `length` tokens."""
         return sum(group.layers * 2 * group.kv_heads * group.head * group.span(length) for group in self.attention)
 
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """The windows that some of its layers look back on, each once; layers that see everything have none."""
+        return tuple(dict.fromkeys(group.window for group in self.attention if group.window))
+
     def kv_bytes(self, length: int, bytes_per_value: float) -> float:
         """Bytes a decoding step reads of one request's cache at a context of `length` tokens."""
         return self.kv_values(length) * bytes_per_value
@@ -156,9 +161,17 @@ def weight_bytes(text: str) -> float:
     return subject(text).weight_bytes
 
 
-def kv_bytes_per_token(text: str) -> float:
-    """Bytes one more token adds to the cache of subject `text` while the context fits every layer's window."""
-    return kv_bytes(text, 1)
+def kv_bytes_per_token(text: str, window: int | None = None) -> float:
+    """Bytes one more token adds to the cache of subject `text` while the context fits every layer's window.
+
+    With `window`, only in the layers that look back on so many positions; 0 stands for those that see everything.
+    """
+    model, precision = subject(text)
+    if window is not None:
+        model = msgspec.structs.replace(
+            model, attention=tuple(group for group in model.attention if group.window == window)
+        )
+    return model.kv_bytes(1, KV_BYTES_PER_VALUE[precision])
 
 
 def match(config: Mapping[str, Any]) -> Model | None:

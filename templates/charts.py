@@ -348,7 +348,7 @@ def _turn(edition: Edition) -> Chart:
             rows.append((f"@{label}", facts[0], facts[1]))
     figure = _figure(traces, {"title": {"text": "@wait_axis"}}, {}, [])
     figure["layout"]["barmode"] = "stack"
-    return Chart(figure, ("@part", "speak_whole", "speak_streaming"), rows)
+    return Chart(figure, ("@part", "@whole_sound", "@streamed_sound"), rows)
 
 
 def _magpie_step(edition: Edition) -> Chart:
@@ -365,7 +365,7 @@ def _magpie_step(edition: Edition) -> Chart:
     figure = _figure(traces, {"title": {"text": "@frame_axis"}}, {"autorange": "reversed"}, [])
     figure["layout"]["barmode"] = "stack"
     figure["layout"]["legend"]["traceorder"] = "normal"
-    return Chart(figure, ("@part", "part_time", "frame_part"), rows)
+    return Chart(figure, ("@portion", "part_time", "frame_part"), rows)
 
 
 def _stacked(label: str, names: list[str], facts: list[Quantity], index: int) -> Trace:
@@ -386,7 +386,7 @@ def _step_parts(edition: Edition) -> Chart:
         rows += [(f"@part_{name}", chunk.length, one) for chunk, one in zip(chunks, facts, strict=True)]
     figure = _figure(traces, {"title": {"text": "@step_axis"}}, {"title": {"text": "@chunk"}, "type": "category"}, [])
     figure["layout"]["barmode"] = "stack"
-    return Chart(figure, ("@part_of_step", "length", "part_time"), rows)
+    return Chart(figure, ("@part_of_step", "@chunk", "part_time"), rows)
 
 
 def _chunk_name(chunk: Chunk) -> str:
@@ -406,7 +406,7 @@ def _delay(edition: Edition) -> Chart:
         traces.append(_line("@filling", [0.0, longest], [0.0, longest / 2], IDEAL))
     return Chart(
         _figure(traces, {"title": {"text": "@chunk_axis"}}, {"title": {"text": "@delay_axis"}}, []),
-        ("@series", "length", "@duration"),
+        ("@series", "@chunk", "@duration"),
         rows,
     )
 
@@ -422,7 +422,7 @@ def _cache(edition: Edition) -> Chart:
     traces, rows = _drawn(series)
     x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
     y = {"title": {"text": "@cache_axis"}, "rangemode": "tozero"}
-    return Chart(_figure(traces, x, y, [_rule(1, LIMIT)]), ("@series", "length", "gain"), rows)
+    return Chart(_figure(traces, x, y, [_rule(1, LIMIT)]), ("@series", "@chunk", "@cache_axis"), rows)
 
 
 def _streams(edition: Edition) -> Chart:
@@ -438,7 +438,7 @@ def _streams(edition: Edition) -> Chart:
     traces, rows = _drawn(series, cited=("card_cached", "card_buffered"))
     x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
     y = {"title": {"text": "@streams_axis"}, "type": "log"}
-    return Chart(_figure(traces, x, y, []), ("@series", "length", "streams"), rows)
+    return Chart(_figure(traces, x, y, []), ("@series", "@chunk", "streams"), rows)
 
 
 def _errors(edition: Edition) -> Chart:
@@ -452,7 +452,7 @@ def _errors(edition: Edition) -> Chart:
     traces, rows = _drawn(series)
     x = {"title": {"text": "@chunk_axis"}, "type": "log", "tickvals": sorted({row[1].value or 0.0 for row in rows})}
     y = {"title": {"text": "@error_axis"}, "rangemode": "tozero"}
-    return Chart(_figure(traces, x, y, []), ("@series", "length", "@error_rate"), rows)
+    return Chart(_figure(traces, x, y, []), ("@series", "@chunk", "@error_rate"), rows)
 
 
 def _drawn(
@@ -523,7 +523,7 @@ def _parts(edition: Edition) -> Chart:
             rows.append((f"@part:{part.name}", *facts))
     figure = _figure(traces, {"title": {"text": "@patch_axis"}}, {}, [])
     figure["layout"]["barmode"] = "stack"
-    return Chart(figure, ("@part", "@whole_patch", "@streamed_patch"), rows)
+    return Chart(figure, ("@portion", "@whole_patch", "@streamed_patch"), rows)
 
 
 def _column(label: str, names: list[str], facts: list[Quantity], index: int) -> Trace:

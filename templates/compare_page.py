@@ -10,7 +10,7 @@ from templates import across
 from templates.compare import Side, Sides, Tested
 from templates.headline import Figure, Row, parts
 from templates.html import element, marked, safe
-from templates.quantity import Constant, Quantity
+from templates.quantity import Quantity
 from templates.receipts import heading_of
 from templates.shared import entry
 from templates.truth import Comparison, Outcome
@@ -172,7 +172,7 @@ class Telling:
     def _right(self, made: Comparison) -> str:
         if made.right.name:
             return self.voice.fact(made.right)
-        percent = made.left.shown_in == "%" and isinstance(made.right.origin, Constant)
+        percent = made.left.shown_in == "%" and made.right.unit.dimensionless
         return self._exact(made.right.to("%") if percent else made.right.plain())
 
     def _exact(self, side: Quantity) -> str:

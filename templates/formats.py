@@ -243,8 +243,12 @@ def _scaled(values: tuple[float, ...], language: str, decimals: int | None, sign
     rounded = [_to_figures(_decimal(value), significant or 3).normalize() for value in values]
     reached = (scale for scale in SCALES[language] if rounded[-1] and rounded[-1].adjusted() >= scale[0])
     exponent, word = next(reached, (0, ""))
-    space = NO_BREAK_SPACE if word and language != "ko" else ""
-    return (*(_signed(_digits(value.scaleb(-exponent)), language) for value in rounded), space + word)
+    return (*(_signed(_digits(value.scaleb(-exponent)), language) for value in rounded), scale(word, language))
+
+
+def scale(word: str, language: str) -> str:
+    """A word of scale as it follows the figures; nothing for none."""
+    return NO_BREAK_SPACE + word if word and language != "ko" else word
 
 
 def _dash(low: float, language: str) -> str:

@@ -14,7 +14,8 @@ LONG_MS = 999.5
 SHORT = 0.0995
 """Below it, what is told to some significant digits is said in the next smaller unit of time."""
 
-_SMALLER = {"s": "ms", "ms": "µs"}
+SMALLER = {"s": "ms", "ms": "µs"}
+"""The next smaller unit of a unit of time."""
 
 
 def value(quantity: Quantity, language: str, *, unit: bool = True) -> str:
@@ -27,8 +28,8 @@ def said(quantity: Quantity) -> tuple[Quantity, Digits]:
     number, shown = quantity.value or 0.0, digits(quantity)
     if quantity.shown_in == "ms" and number >= LONG_MS:
         return quantity.to("s"), Digits(None, 3)
-    if shown.decimals is None and quantity.shown_in in _SMALLER and 0 < number < SHORT:
-        return quantity.to(_SMALLER[quantity.shown_in]), shown
+    if shown.decimals is None and quantity.shown_in in SMALLER and 0 < number < SHORT:
+        return quantity.to(SMALLER[quantity.shown_in]), shown
     return quantity, shown
 
 

@@ -51,6 +51,8 @@ class Operation(Struct, frozen=True, gc=False):
 
     symbol: str
     operands: tuple[Quantity, ...]
+    rule: str = ""
+    """What else decides whether there is a value: "crossing" or "bounded", by the functions of these names."""
 
 
 Origin: TypeAlias = Sampled | Constant | Operation
@@ -179,6 +181,28 @@ def median(members: Iterable[Quantity], spelled: str, what: str) -> Quantity:
     kind = Kind.ESTIMATED if estimated else Kind.CALCULATED
     value, low, high = values
     return Quantity(value, units.unit(spelled), kind, origin, low, high, doubts=doubts, shown_in=spelled)
+
+
+def crossing(start: Quantity, margin: Quantity, what: str) -> Quantity:
+    """Where what begins `start` apart and comes nearer by `margin` each time meets: the one over the other.
+
+    It never does where the margin is not above zero, and cannot be said where the margin's spread straddles that.
+    """
+    met = start / margin
+    origin = Operation("/", (start, margin), "crossing")
+    if margin.value is None or margin.low > 0:
+        return replace(met, origin=origin)
+    absence = Absence("never_crosses" if margin.high <= 0 else "straddles", what)
+    return Quantity(None, met.unit, Kind.UNMEASURED, origin, absences=(absence,))
+
+
+def bounded(first: Quantity, limits: Iterable[Quantity], spelled: str, what: str) -> Quantity:
+    """The first, or the smallest of its limits that exist if that is less; unmeasured where the first is."""
+    members = [first, *limits]
+    origin = Operation("min", tuple(members), "bounded")
+    if first.measured:
+        return replace(least(members, spelled, what), origin=origin)
+    return replace(first.to(spelled), origin=origin, name="")
 
 
 def _extreme(symbol: str, members: list[Quantity], spelled: str, what: str) -> Quantity:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from measure import limits
 from measure.results import Results, ResultsError
 from templates import charts, claims, config
+from templates.calculator.page import Calculator
 from templates.compare import Side, Sides
 from templates.compare_page import Beside
 from templates.config import ConfigError
@@ -172,8 +173,9 @@ def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
     public = Sides(side for side in everywhere if side.edition.id != "here")
     # Pages beside the start page are served from a folder of their own.
     places = [("index", "start", "", public)]
-    places += [(name, name, "../", public) for name in ("compare", "method", "own")]
-    places += [("here/compare", "compare", "../../", everywhere)] if len(public) < len(everywhere) else []
+    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator")]
+    if len(public) < len(everywhere):
+        places += [(f"here/{name}", name, "../../", everywhere) for name in ("compare", "calculator")]
     pages, said = {}, {each.edition.id: set[str]() for each in told}
     for language, (name, folder, up, sides) in product(LANGUAGES, places):
         voices = {e.edition.id: Voice(language, f"{up}{e.edition.id}/receipts/", e.shared) for e in told}
@@ -184,6 +186,8 @@ def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
             beside=Beside(sides, voices),
             up=Markup("../" if "/" in name else ""),
             compared=[one for edition in sides.editions for one in _compared(edition, voices[edition.id])],
+            # A reader's own edition is the first that the calculator takes its numbers from.
+            calculator=Calculator(sorted(sides.editions, key=lambda e: e.id != "here"), voices, language, up),
         )
         for edition, voice in voices.items():
             said[edition] |= voice.said

@@ -21,6 +21,7 @@ mebi- = 1048576
 gibi- = 1073741824
 second = [time] = s
 byte = [information] = B
+bit = byte / 8
 token = [token] = tok
 request = [request] = req
 operation = [operation] = FLOP
@@ -65,6 +66,8 @@ _SPELLED = {
     "GB/s": "gigabyte / second",
     "GB/tok": "gigabyte / token",
     "B/param": "byte / parameter",
+    "bit/param": "bit / parameter",
+    "Gparam": "gigaparameter",
     "B/tok": "byte / token",
     "KB/tok": "kilobyte / token",
     "tok/s": "token / second",
@@ -90,6 +93,12 @@ def unit(text: str) -> Unit:
 def factor(source: Unit, target: Unit) -> float:
     """What turns a magnitude in `source` into one in `target`. Raises DimensionalityError if they do not fit."""
     return float(_registry.convert(1.0, source, target))
+
+
+@cache
+def base(source: Unit) -> float:
+    """What turns a magnitude in `source` into one in bytes, seconds, tokens and the like, without prefixes."""
+    return factor(source, _registry.get_base_units(source)[1])
 
 
 @cache

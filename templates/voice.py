@@ -99,11 +99,15 @@ class Voice:
         ordered = sorted(measured, key=lambda quantity: quantity.value or 0.0)
         return self.span(ordered[0], ordered[-1])
 
-    def _linked(self, quantity: Quantity, text: str) -> Markup:
+    def address(self, quantity: Quantity) -> str:
+        """Where a fact's receipt is. Who asks links it, so the fact counts as printed."""
         self._said.add(quantity.name)
+        return f"{self.receipts}#{quantity.name}"
+
+    def _linked(self, quantity: Quantity, text: str) -> Markup:
         if quantity.name not in self._titles:
             self._titles[quantity.name] = self.title(quantity)
-        classes, address = _classes(quantity), f"{self.receipts}#{quantity.name}"
+        classes, address = _classes(quantity), self.address(quantity)
         return marked(f'<a class="{classes}" href="{address}" title="{self._titles[quantity.name]}">{text}</a>')
 
     @property

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from templates import units
-from templates.quantity import Constant, Kind, Quantity, best, constant, least, median, missing
+from templates.quantity import Constant, Kind, Quantity, best, bounded, constant, crossing, least, median, missing
 from templates.voice import Voice
 
 
@@ -114,3 +114,29 @@ def test_the_formula_shown_is_the_one_that_ran():
     assert voice.formula(ceiling, values=True).striptags() == "905 GB/s ÷ (7.00 GB ÷ 1 token)"
     sum_first = (weights + weights) / token
     assert voice.formula(sum_first, values=False).striptags() == "(weights + weights) ÷ one token"
+
+
+@pytest.mark.parametrize(
+    ("margin", "reason"),
+    [((4, 3, 5), None), ((-1, -2, -0.5), "never_crosses"), ((0, 0, 0), "never_crosses"), ((1, -1, 2), "straddles")],
+)
+def test_what_comes_nearer_meets_and_nothing_else_does(margin, reason):
+    value, low, high = margin
+    met = crossing(of(12, "GB"), of(value, "GB", low, high), "them")
+    if reason is None:
+        assert (met.value, met.low, met.high) == (3, 2.4, 4)
+    else:
+        assert not met.measured and [absence.reason for absence in met.absences] == [reason]
+    missed = crossing(of(12, "GB"), missing("GB", Constant("one"), "not_run", "x"), "them")
+    assert [absence.reason for absence in missed.absences] == ["not_run"]
+
+
+@pytest.mark.parametrize(
+    ("first", "limit", "value"), [(3, 5, 3), (3, 2, 2), (3, None, 3), (None, 2, None), (None, None, None)]
+)
+def test_what_is_bounded_must_exist_and_its_limits_need_not(first, limit, value):
+    absent = missing("GB/s", Constant("one"), "not_run", "x")
+    one, other = (absent if number is None else of(number, "GB/s") for number in (first, limit))
+    made = bounded(one, [other], "GB/s", "them")
+    assert made.value == value
+    assert [absence.reason for absence in made.absences] == ([] if first else ["not_run"])

@@ -127,7 +127,8 @@ def test_the_plotly_bundle_is_the_recorded_one():
 def test_every_other_script_is_ours_or_the_themes(site):
     """In docs/ what is not ours is the recorded bundle; the site adds only the theme's own files, as installed."""
     docs, built = scripts(PROJECT / "docs"), scripts(site)
-    assert set(docs.values()) == {BUNDLE, PROJECT / "docs" / "assets" / "javascripts" / "charts.js"}
+    ours = PROJECT / "docs" / "assets" / "javascripts"
+    assert set(docs.values()) == {BUNDLE, *(ours / name for name in ("calculator.js", "charts.js", "quantity.js"))}
     assert docs.keys() < built.keys()
     theme = Path(material.__file__).parent / "templates"
     strange = [str(p) for p, file in built.items() if file.read_bytes() != docs.get(p, theme / p).read_bytes()]
@@ -178,8 +179,8 @@ def test_colours_can_be_told_from_the_page(palette):
     """4.5 : 1 for text and 3 : 1 for lines and areas that carry meaning (WCAG 2.2, 1.4.3 and 1.4.11)."""
     variables = palettes()[palette]
     paper = variables["--md-default-bg-color"]
-    lines = [*(f"--chart-{n}" for n in range(1, 7)), "--chart-ideal", "--chart-limit", "--fact-line"]
-    texts = ["--chart-text", "--fact-mark", "--claim-holds", "--claim-refuted", "--claim-undecided"]
+    lines = [*(f"--chart-{n}" for n in range(1, 7)), "--chart-ideal", "--chart-limit", "--fact-line", "--field-line"]
+    texts = ["--chart-text", "--fact-mark", "--claim-holds", "--claim-refuted", "--claim-undecided", "--field-fault"]
     texts += ["--md-typeset-color", "--md-typeset-a-color", "--md-default-fg-color--light"]
     least = {**dict.fromkeys(lines, 3), **dict.fromkeys(texts, 4.5)}
     reached = {name: round(contrast(variables[name], paper), 2) for name in least}

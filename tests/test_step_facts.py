@@ -2,10 +2,16 @@
 
 import pytest
 
+from measure import models
 from measure.results import Machine, Results, Run, Sample
 from templates import claims
 from templates.config import Told
 from templates.facts.edition import Edition
+from templates.facts.language_model import LanguageModel
+from templates.facts.machine import MachineFacts
+from templates.facts.samples import Samples
+from templates.facts.verdicts import Verdicts
+from templates.quantity import Constant, constant, missing
 
 MODEL = "qwen3-0.6b-bf16"
 RATE = f"decode_transformers/{MODEL}/rate?requests=1"
@@ -115,3 +121,15 @@ def test_without_measurements_nothing_is_claimed():
     told = Edition("x", Told(models="a"), Results([Run("a", "executed", machine, "2026-11-01", {})]))
     names = ("graphs_pay", "gaps_are_launches", "server_later", "peers_agree")
     assert {outcome(told, name) for name in names} == {"undecided"}
+
+
+@pytest.mark.parametrize("precision", models.BYTES_PER_WEIGHT)
+@pytest.mark.parametrize("name", models.models())
+def test_keys_and_values_are_those_of_the_shape_windows_included(name, precision):
+    samples = Samples("nobody", None, Verdicts())
+    model = LanguageModel(samples, MachineFacts(samples), "decode_x", f"{name}-{precision}")
+    for length in (1, 1023, 1024, 1025, 100_000):
+        counted = model.kv_of(constant(length, "tok", "prompt_length")).to("B").value
+        assert counted == pytest.approx(models.kv_bytes(f"{name}-{precision}", length))
+    unknown = model.kv_of(missing("tok", Constant("prompt_length"), "not_recorded", "x"))
+    assert [absence.reason for absence in unknown.absences] == ["not_recorded"]

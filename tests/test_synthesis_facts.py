@@ -166,3 +166,10 @@ def test_the_formula_of_the_slope_names_every_point(here):
     shown = Voice("en").described(here.voxcpm.slope)
     assert shown["with_values"] == "slope(0.960 s → 0.146 s, 4.00 s → 0.450 s, 8.00 s → 0.850 s, 16.0 s → 1.65 s)"
     assert len(shown["inputs"]) == 8 and json.dumps(shown)
+
+
+def test_the_wait_for_the_first_sound_is_prompt_sentence_and_sound():
+    """Of the source article: 96 ms of prompt, 234 ms of generation, then 1.66 s or 0.31 s of synthesis."""
+    source = next(edition for edition in editions(load(RESULTS)) if edition.id == "source")
+    assert source.turn.wait_whole.to("s").value == pytest.approx(0.0957 + 0.234 + 1.655, abs=0.002)
+    assert source.turn.wait_streaming.to("s").value == pytest.approx(0.0957 + 0.234 + 0.306, abs=0.005)

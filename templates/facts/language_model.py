@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial, reduce
+from operator import add
 
 from measure import models
 from measure.results import Key, Sample, key
@@ -21,7 +22,7 @@ from templates.facts.machine import MachineFacts
 from templates.facts.peer import Peer
 from templates.facts.samples import Samples
 from templates.facts.step import Graphs, Step
-from templates.quantity import Constant, Kind, Quantity, best, constant, missing
+from templates.quantity import Constant, Kind, Quantity, best, constant, crossing, least, missing
 
 THINKING_TOKENS = 80
 """The length of the answer that the source article timed while the model did nothing but think."""
@@ -187,12 +188,29 @@ class LanguageModel(Group):
         """Bytes that one token of context adds to what each further token reads; from the model's dimensions."""
         return self._shape("B/tok", "kv_cache_per_token", models.kv_bytes_per_token)
 
+    @cached_property
+    def windowed(self) -> list[tuple[Quantity, Quantity]]:
+        """What a token adds in layers that look back on a window only, and the window; none in most models."""
+        known = models.models().get(self.model)
+        return [
+            (
+                self._shape("B/tok", "kv_in_window", partial(models.kv_bytes_per_token, window=window)).to("KB/tok"),
+                constant(window, "tok", "window", "measure/models.toml", Kind.CITED),
+            )
+            for window in (known.windows if known else ())
+        ]
+
     def kv_of(self, length: Quantity) -> Quantity:
         """Bytes of keys and values that the model needs of a context of so many tokens; a window holds no more."""
-        if length.value is None:
-            return missing("MB", Constant("kv_cache"), "not_recorded", self.subject)
-        tokens = int(length.value)
-        return self._shape("B", "kv_cache", lambda subject: models.kv_bytes(subject, tokens)).to("MB")
+        if not self.windowed or not length.measured:
+            return self.kv_per_token * length
+        whole = self._shape("B/tok", "kv_of_whole", partial(models.kv_bytes_per_token, window=0)).to("KB/tok")
+        return self._kv_within(whole * length, length)
+
+    def _kv_within(self, whole: Quantity, length: Quantity) -> Quantity:
+        """The keys and values of layers that see everything, and those of layers that see a window."""
+        held = [added * least([length, window], "tok", self.path) for added, window in self.windowed]
+        return reduce(add, held, whole)
 
     def _shape(self, spelled: str, label: str, count: Callable[[str], float]) -> Quantity:
         """A number that the model's published dimensions give; unmeasured where models.toml does not have the model."""
@@ -207,7 +225,7 @@ class LanguageModel(Group):
 
     @fact("%", decimals=0)
     def share_with_kv(self) -> Quantity:
-        read = self.weights + self.kv_per_token * self.batch(1).context
+        read = self.weights + self.kv_of(self.batch(1).context)
         return self.rate * read / TOKEN / self.machine.bandwidth
 
     # Another precision of the same model
@@ -321,7 +339,7 @@ class LanguageModel(Group):
     @fact("MB/req")
     def kv_per_request(self) -> Quantity:
         """What one more request at the mean context adds to the bytes of a step."""
-        return self.kv_per_token * self.context / REQUEST
+        return self.kv_of(self.context) / REQUEST
 
     @fact("MB/req")
     def compute_per_request(self) -> Quantity:
@@ -332,11 +350,7 @@ class LanguageModel(Group):
     @fact("req", decimals=0)
     def crossover_with_kv(self) -> Quantity:
         """The same with KV reads; it never comes where a request takes longer to read than to compute."""
-        margin = self.compute_per_request - self.kv_per_request
-        crossing = self.weights / margin
-        if margin.value is None or margin.low > 0:
-            return crossing
-        return missing("req", crossing.origin, "never_crosses" if margin.high <= 0 else "straddles", self.path)
+        return crossing(self.weights, self.compute_per_request - self.kv_per_request, self.path)
 
 
 class Batch(Group):
@@ -420,7 +434,7 @@ class Batch(Group):
     @fact("GB")
     def kv_bytes(self) -> Quantity:
         """Keys and values that one step reads for all requests."""
-        return (self.count / REQUEST) * (self.model.kv_per_token * self.context)
+        return (self.count / REQUEST) * self.model.kv_of(self.context)
 
     @fact("%", decimals=0)
     def kv_over_weights(self) -> Quantity:

@@ -57,22 +57,32 @@ class Turn(Group):
         timed = self.voxcpm.first_audio_timed
         return timed if timed.measured else self.voxcpm.first_audio
 
+    @fact("ms", significant=2)
+    def wait_whole(self) -> Quantity:
+        """From the recognised question to the answer's first sound, if the sentence is played when whole."""
+        return self.take_in + self.generate + self.speak_whole
+
+    @fact("ms", significant=2)
+    def wait_streaming(self) -> Quantity:
+        """The same if it is played from the first patch on."""
+        return self.take_in + self.generate + self.speak_streaming
+
     @fact("%", decimals=0)
     def synthesis_share(self) -> Quantity:
         """Share of synthesis, played when whole, in the parts that follow recognition."""
-        return self.speak_whole / (self.take_in + self.generate + self.speak_whole)
+        return self.speak_whole / self.wait_whole
 
     @fact("%", decimals=0)
     def streaming_share(self) -> Quantity:
         """The same when it is played from the first patch on."""
-        return self.speak_streaming / (self.take_in + self.generate + self.speak_streaming)
+        return self.speak_streaming / self.wait_streaming
 
     @fact("%", decimals=0)
     def recognition_share(self) -> Quantity:
         """Share of recognition in the whole wait, the sentence played when whole."""
-        return self.recognise / (self.recognise + self.take_in + self.generate + self.speak_whole)
+        return self.recognise / (self.recognise + self.wait_whole)
 
     @fact("%", decimals=0)
     def recognition_share_streaming(self) -> Quantity:
         """The same when it is played from the first patch on."""
-        return self.recognise / (self.recognise + self.take_in + self.generate + self.speak_streaming)
+        return self.recognise / (self.recognise + self.wait_streaming)

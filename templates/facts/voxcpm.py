@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from operator import add
 
 from msgspec.structs import replace
 
@@ -23,7 +25,10 @@ LATENTS_PER_SECOND = constant(25, "step/s", "latents_per_second", "arXiv 2606.06
 LATENTS_PER_PATCH = constant(4, "1", "latents_per_patch", "arXiv 2606.06928, section 3.1", Kind.CITED)
 PATCH = constant(1, "step", "patch")
 
-FIXED_PARTS = ("tokenising", "prefill", "cache_clearing", "last_vae", "reference_voice", "other")
+VOICE = "reference_voice"
+"""The part that an utterance has only if a recording is given whose voice it shall have."""
+
+FIXED_PARTS = ("tokenising", "prefill", "cache_clearing", "last_vae", VOICE, "other")
 """What is done once an utterance."""
 
 LENGTHS = (6, 12, 19, 25, 31, 38, 44, 50, 62, 75, 88, 100)
@@ -179,11 +184,16 @@ class VoxCPM(Synthesis):
         """Share of the variance of the time that the straight line explains."""
         return self.get("fit_r2", "1") if self._told("fit_r2") else line.determination(self.points, self.path)
 
+    @fact("ms")
+    def fixed_parts_sum(self) -> Quantity:
+        """The parts of the fixed time together, the device waited for after each; without a reference voice."""
+        return reduce(add, [part.part_time for part in self.fixed_parts if part.name != VOICE])
+
     @fact("%", decimals=0)
     def prefill_share(self) -> Quantity:
-        """Share of the fixed time in which the text is taken in."""
+        """Share of the fixed time's parts in which the text is taken in."""
         prefill = next(part for part in self.fixed_parts if part.name == "prefill")
-        return prefill.part_time / self.fixed
+        return prefill.part_time / self.fixed_parts_sum
 
     @fact("%", decimals=0)
     def parts_over_patch(self) -> Quantity:
