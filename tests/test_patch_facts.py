@@ -7,6 +7,7 @@ from templates import charts, claims
 from templates.claims import patch
 from templates.config import Told
 from templates.facts.edition import Edition
+from templates.truth import Outcome
 
 SUBJECT = "tts_voxcpm/voxcpm2-bf16"
 LENGTHS = (10, 20, 40)
@@ -216,3 +217,12 @@ def test_charts_draw_what_was_timed_and_the_lines():
 
 def test_without_samples_there_are_no_such_charts():
     assert not {"utterance", "steps", "parts"} & charts.charts(edition(dict.fromkeys(SAMPLES))).keys()
+
+
+def test_a_slope_that_grows_with_the_length_is_no_straight_line():
+    """Above 25 patches each takes longer by three tenths: the line still explains nearly all, and the slopes tell."""
+    seconds = {patches: 0.04 + 0.018 * patches + 0.0054 * max(patches - 25, 0) for patches in (6, 12, 19, 25, 50, 100)}
+    bent = edition({f"utterance_time?patches={patches}": sample("s", took) for patches, took in seconds.items()})
+    assert bent.voxcpm.fit_r2.value > bent.thresholds.linear.value
+    assert bent.voxcpm.slope_growth.value == pytest.approx(1.3, rel=0.05)
+    assert claims.CLAIMS["time_proportional"](bent).outcome is Outcome.REFUTED

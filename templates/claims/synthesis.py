@@ -13,8 +13,15 @@ claim = register.claim
 
 @claim
 def time_proportional(e: Edition) -> Truth:
-    """A straight line explains the time of an utterance by its length."""
-    return at_least(e.voxcpm.fit_r2, e.thresholds.linear)
+    """A straight line explains the time of an utterance by its length, and longer ones grow no faster than shorter."""
+    straight, growth, margin = (
+        at_least(e.voxcpm.fit_r2, e.thresholds.linear),
+        e.voxcpm.slope_growth,
+        e.thresholds.agrees,
+    )
+    if not growth.measured:
+        return straight
+    return straight & at_most(growth, ONE + margin) & at_least(growth, ONE - margin)
 
 
 @claim
@@ -31,8 +38,8 @@ def faster_than_playback(e: Edition) -> Truth:
 
 @claim
 def slower_than_paper(e: Edition) -> Truth:
-    """A second of sound takes longer than the paper's real-time factor."""
-    return at_least(e.voxcpm.slope_over_paper, e.thresholds.pays)
+    """Whole utterances have a larger real-time factor than the paper's."""
+    return at_least(e.voxcpm.factor_over_paper, e.thresholds.pays)
 
 
 @claim
@@ -51,5 +58,5 @@ def steps_not_size(e: Edition) -> Truth:
 
 @claim
 def streaming_shortens(e: Edition) -> Truth:
-    """The first sound, streaming, comes before a whole utterance is done."""
-    return below(e.turn.speak_streaming, e.voxcpm.utterance_low)
+    """The first sound, as it was timed, comes before a whole utterance is done. No estimate could refute that."""
+    return below(e.voxcpm.first_audio_timed, e.voxcpm.utterance_low)

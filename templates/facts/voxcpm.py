@@ -233,6 +233,13 @@ class VoxCPM(Synthesis):
         """That as a share of a patch."""
         return self.read_time / self.steps[0].patch_time
 
+    @fact("times", significant=3)
+    def slope_growth(self) -> Quantity:
+        """The slope of the longer half of the utterances over that of the shorter half."""
+        middle = len(self.points) // 2
+        shorter, longer = self.points[:middle], self.points[middle:]
+        return line.slope(longer, "1", self.path) / line.slope(shorter, "1", self.path)
+
     @fact("ms")
     def first_audio_timed(self) -> Quantity:
         """Time to the first chunk of sound, streaming."""
