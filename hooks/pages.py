@@ -50,6 +50,7 @@ HERE = {
     "edition-here": [
         {"article": "here/index.md"},
         {"receipts": "here/receipts.md"},
+        {"compare": "here/compare.md"},
         {"calculator": "here/calculator.md"},
     ]
 }

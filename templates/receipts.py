@@ -63,7 +63,7 @@ class Receipts:
         parts = [line for part in group.parts() for line in self._group(part, level + 1)]
         if not (facts or parts):
             return
-        heading = self.shared.mark(("heading", group.path), lambda voice: _heading(group, self.edition, voice))
+        heading = self.shared.mark(("heading", group.path), lambda voice: heading_of(group, self.edition, voice))
         yield f"{'#' * level} {heading} {{#{group.path}}}\n"
         shown = [self.fact(fact) for fact in facts if fact.measured]
         if shown:
@@ -76,7 +76,7 @@ class Receipts:
     def _heading(self, group: Group) -> str:
         """The heading of a group within a line of HTML."""
         key = ("group", group.path)
-        return self.shared.mark(key, lambda voice: safe(_heading(group, self.edition, voice).unescape()))
+        return self.shared.mark(key, lambda voice: safe(heading_of(group, self.edition, voice).unescape()))
 
     def fact(self, fact: Quantity) -> str:
         """The receipt of one measured fact."""
@@ -237,7 +237,7 @@ class Receipts:
             yield "\n".join(f"- {plain(run_id)}: {plain(text)}" for run_id, text in unused) + "\n"
 
 
-def _heading(group: Group, edition: Edition, voice: Voice) -> Markup:
+def heading_of(group: Group, edition: Edition, voice: Voice) -> Markup:
     """The heading of a group as Markdown."""
     named: dict[str, str] = {name: plain(value) for name, value in group.named.items()}
     if group.heading in ("model", "pair"):

@@ -18,6 +18,8 @@ from measure import limits
 from measure.results import Results, ResultsError
 from templates import charts, claims, config
 from templates.calculator.page import Calculator
+from templates.compare import Side, Sides
+from templates.compare_page import Beside
 from templates.config import ConfigError
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
@@ -152,9 +154,9 @@ class Compared(NamedTuple):
     at: Voice
 
 
-def _compared(told: Told, voice: Voice) -> list[Compared]:
+def _compared(edition: Edition, voice: Voice) -> list[Compared]:
     found = []
-    for model in told.edition.models:
+    for model in edition.models:
         if model.peer.ratios and model.samples.run:
             on = voice.model(model.subject, model.engine), voice.machine(model.samples.run)
             found.append(Compared(Markup(voice.comma).join(on), model, voice))
@@ -162,26 +164,30 @@ def _compared(told: Told, voice: Voice) -> list[Compared]:
 
 
 def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
-    """The pages around the article: what this is and where each edition is, the method, one's own machine.
+    """The pages around the article: what this is and where each edition is, all editions side by side, the method,
+    one's own machine.
 
-    And the names of the facts that they print, by the edition whose receipts they link: the first one's but for models
-    that are compared.
+    And the names of the facts that they print, by the edition whose receipts they link.
     """
-    public = [each for each in told if each.edition.id != "here"]
+    everywhere = Sides(Side(each.edition, each.claims) for each in told)
+    public = Sides(side for side in everywhere if side.edition.id != "here")
     # Pages beside the start page are served from a folder of their own.
-    places = {"index": ("start", ""), "method": ("method", "../"), "own": ("own", "../")}
-    places["calculator"] = ("calculator", "../")
-    here = [each.edition for each in told if each.edition.id == "here"]
-    places |= {"here/calculator": ("calculator", "../../")} if here else {}
+    places = [("index", "start", "", public)]
+    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator")]
+    if len(public) < len(everywhere):
+        places += [(f"here/{name}", name, "../../", everywhere) for name in ("compare", "calculator")]
     pages, said = {}, {each.edition.id: set[str]() for each in told}
-    for language, (name, (folder, up)) in product(LANGUAGES, places.items()):
+    for language, (name, folder, up, sides) in product(LANGUAGES, places):
         voices = {e.edition.id: Voice(language, f"{up}{e.edition.id}/receipts/", e.shared) for e in told}
         page = Page(told[0], voices[told[0].edition.id])
         pages[f"{language}/{name}.md"] = page.render(
             f"{folder}/{language}.md.j2",
-            editions=[each.edition for each in public],
-            compared=[one for each in public for one in _compared(each, voices[each.edition.id])],
-            calculator=Calculator([*(here if "/" in name else ()), *(e.edition for e in public)], voices, language, up),
+            editions=sides.editions,
+            beside=Beside(sides, voices),
+            up=Markup("../" if "/" in name else ""),
+            compared=[one for edition in sides.editions for one in _compared(edition, voices[edition.id])],
+            # A reader's own edition is the first that the calculator takes its numbers from.
+            calculator=Calculator(sorted(sides.editions, key=lambda e: e.id != "here"), voices, language, up),
         )
         for edition, voice in voices.items():
             said[edition] |= voice.said

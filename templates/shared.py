@@ -37,6 +37,10 @@ class Shared:
         self.sayings: list[Saying] = []
         """By the number of the mark."""
         self._marks: dict[Hashable, str] = {}
+        self.words: dict[str, dict[str, str]] = {}
+        """What stands in the place of each mark, by language and number; alike on every page."""
+        self.titles: dict[str, dict[str, str]] = {}
+        """What links to facts say of them, by language and name."""
         self.groups: dict[str, str] = {}
         """Headings of groups by path, where a page has them."""
         self.colon = self.mark("colon", lambda voice: voice.colon)

@@ -24,6 +24,7 @@ RECEIPTS = "receipts/"
 
 COMMAS = {"zh": "，"}
 COLONS = {"zh": "："}
+SEMICOLONS = {"zh": "；"}
 BRACKETS = {"zh": ("（", "）")}
 
 _DASH = re.compile(r"(–|~|～| to )")
@@ -40,9 +41,11 @@ class Voice:
         """What is said of an edition's facts in every language."""
         self.colon = COLONS.get(language, ": ")
         self.comma = COMMAS.get(language, ", ")
+        self.semicolon = SEMICOLONS.get(language, "; ")
         self.brackets = BRACKETS.get(language, (" (", ")"))
-        self._titles: dict[str, str] = {}
-        self._words = _Words(self)
+        self._said: set[str] = set()
+        self._titles = self.shared.titles.setdefault(language, {})
+        self._words = self.shared.words.setdefault(language, _Words(self))
 
     def on(self, receipts: str) -> Voice:
         """The same language on a page elsewhere."""
@@ -98,18 +101,19 @@ class Voice:
 
     def address(self, quantity: Quantity) -> str:
         """Where a fact's receipt is. Who asks links it, so the fact counts as printed."""
-        if quantity.name not in self._titles:
-            self._titles[quantity.name] = self.title(quantity)
+        self._said.add(quantity.name)
         return f"{self.receipts}#{quantity.name}"
 
     def _linked(self, quantity: Quantity, text: str) -> Markup:
+        if quantity.name not in self._titles:
+            self._titles[quantity.name] = self.title(quantity)
         classes, address = _classes(quantity), self.address(quantity)
         return marked(f'<a class="{classes}" href="{address}" title="{self._titles[quantity.name]}">{text}</a>')
 
     @property
     def said(self) -> set[str]:
         """Names of the facts that were printed."""
-        return set(self._titles)
+        return set(self._said)
 
     def spoken(self, text: str) -> str:
         """Shared text with this voice's words in place of its marks."""
@@ -185,7 +189,7 @@ class Voice:
     def machines(self, runs: list[Run]) -> Markup:
         """The machines of several runs, each once."""
         named = list(dict.fromkeys(self.machine(run) for run in runs))
-        return Markup({"zh": "；"}.get(self.language, "; ")).join(named)
+        return Markup(self.semicolon).join(named)
 
     def model(self, subject: str, engine: str = "") -> Markup:
         """A model and its precision as a reader knows them, and the engine where several ran."""

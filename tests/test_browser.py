@@ -165,6 +165,24 @@ HIDDEN = """() => [...document.querySelectorAll("article table, article .fact")]
   .map(e => e.outerHTML.slice(0, 90))"""
 
 
+def test_where_columns_have_no_room_each_cell_names_its_edition(browser, address):
+    with opened(browser, address, "compare/", viewport=DESKTOP) as watched:
+        rows = watched.page.locator("table.beside").first.locator("tbody tr")
+        assert rows.first.evaluate(CELLS) == [["none", True]] * 3
+        watched.page.set_viewport_size(PHONE)
+        rest(watched.page)
+        named = rows.first.evaluate(CELLS)
+        assert len(named) == 3 and all(label.strip('"') and not beside for label, beside in named)
+        assert watched.page.locator("table.beside thead").first.is_hidden()
+
+
+CELLS = """row => [...row.querySelectorAll("td")].map(cell => [
+  getComputedStyle(cell, "::before").content,
+  cell.getBoundingClientRect().top === row.querySelector("th").getBoundingClientRect().top,
+])"""
+"""Of each cell of a row, what stands before it, and whether it is beside the row's head."""
+
+
 def test_no_plotly_is_loaded_before_a_chart_is_near(browser, address, site):
     for page in with_charts(site):
         with opened(browser, address, page.path) as watched:

@@ -41,8 +41,14 @@ def test_every_label_of_a_fact_has_a_fact():
     assert sorted(set(config.labels()["fact"]) - names) == []
 
 
-def test_every_label_of_a_claim_has_a_claim():
-    assert set(config.labels()["claim"]) == set(told()[0].claims)
+def test_every_claim_has_a_short_statement_in_every_language_and_there_are_no_others():
+    """The receipts, the pages of runs and the comparison of editions print it, each within a cell or heading."""
+    statements = config.labels()["claim"]
+    assert set(statements) == set(told()[0].claims)
+    for name, said in statements.items():
+        assert set(said) == set(LANGUAGES), name
+        assert all(text.strip() == text and text and text[-1] not in ".。" for text in said.values()), name
+        assert len(set(said.values())) == len(LANGUAGES), f"{name}: one language stands for another"
 
 
 def test_names_are_addresses():

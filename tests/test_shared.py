@@ -67,3 +67,20 @@ def test_facts_that_nothing_needs_are_not_made():
     needed = told.needed(text.said)
     made = [name for group in told.edition.all_groups() for name in group.fact_names if name in vars(group)]
     assert needed and len(made) < 1.2 * len(needed) < 0.7 * len(told.edition.facts)
+
+
+def test_what_a_language_says_is_made_once_for_all_its_pages():
+    """But links are each page's own."""
+    asked = []
+    shared = Shared()
+    mark = shared.mark("a word", lambda voice: asked.append(voice.language) or "word")
+    (told, *_) = render.tell(load(RESULTS))
+    fact = told.edition.focus.rate
+    for language in LANGUAGES:
+        pages = [Voice(language, place, shared) for place in ("one/", "another/")]
+        assert [voice.spoken(mark) for voice in pages] == ["word", "word"]
+        assert pages[0].said == set()
+        links = [voice.fact(fact) for voice in pages]
+        assert links[0] == links[1].replace("another/", "one/") and 'href="another/#' in links[1]
+        assert pages[0].said == pages[1].said == {fact.name}
+    assert asked == list(LANGUAGES)

@@ -1,0 +1,187 @@
+"""The page that sets all editions side by side: conclusions with what decides them, and the headline numbers."""
+
+from __future__ import annotations
+
+import math
+
+from markupsafe import Markup
+
+from templates import across
+from templates.compare import Side, Sides, Tested
+from templates.headline import Figure, Row, parts
+from templates.html import element, marked, safe
+from templates.quantity import Quantity
+from templates.receipts import heading_of
+from templates.shared import entry
+from templates.truth import Comparison, Outcome
+from templates.voice import Voice
+
+SEEN = {
+    Outcome.HOLDS: {symbol: symbol for symbol in "≥≤><"},
+    Outcome.REFUTED: {"≥": "<", "≤": ">", ">": "≤", "<": "≥"},
+}
+"""A comparison as it came out, by what was asked."""
+
+NONE = Figure(())
+"""What an edition did not run."""
+
+NAMELESS = ("", "threshold", "evidence")
+"""Paths of groups that are not what a comparison is about: of no fact, and of facts that name themselves."""
+
+
+class Beside:
+    """The editions beside each other in one language; `voices` by edition."""
+
+    def __init__(self, sides: Sides, voices: dict[str, Voice]) -> None:
+        self.sides, self.voices = sides, voices
+        self.voice = voices[sides[0].edition.id]
+        self.titles = [safe(self.voice.labels.get("edition", edition.id)) for edition in sides.editions]
+
+    def bars(self) -> Markup:
+        """The same models on several machines; empty where no model ran on more than one."""
+        near = self.sides[0].edition.thresholds.near.value or 0.0
+        return across.table(self.sides.bars, self.voices, near) if self.sides.bars else Markup()
+
+    def outcomes(self, name: str) -> list[tuple[str, Markup]]:
+        """The editions, and how a claim came out in each."""
+        return [(side.edition.id, self.voices[side.edition.id].claim(side.claims[name])) for side in self.sides]
+
+    def number(self, group: str) -> int:
+        """How many claims a group has."""
+        return sum(line.group == group for line in self.sides.lines)
+
+    def rows(self, group: str) -> Markup:
+        """The claims of a group as an HTML table, a column for each edition; one for all where none was measured."""
+        sides, titles = (self.sides, self.titles) if group != "cited" else (self.sides[:1], [self._said("verdict")])
+        body = "".join([self._row(line.name, sides, titles) for line in self.sides.lines if line.group == group])
+        return marked(f'<table class="beside">{self._head("conclusion", titles)}<tbody>{body}</tbody></table>')
+
+    def _head(self, first: str, titles: list[str]) -> str:
+        names = "".join([f'<th scope="col">{name}</th>' for name in (self._said(first), *titles)])
+        return f"<thead><tr>{names}</tr></thead>"
+
+    def _row(self, name: str, sides: list[Side], titles: list[str]) -> str:
+        cells = [cell(title, self._told(name, side)) for title, side in zip(titles, sides, strict=True)]
+        statement = f'<th scope="row">{safe(self.voice.labels.get("claim", name))}</th>'
+        return f'<tr id="claim.{name}">{statement}{"".join(cells)}</tr>'
+
+    def _told(self, name: str, side: Side) -> str:
+        """How a claim came out in an edition, and what decided it."""
+        claim, voice = side.claims[name], self.voices[side.edition.id]
+        why = f"<p>{safe(voice.why(claim))}</p>" if claim.outcome is Outcome.UNDECIDED else ""
+        told = Telling(side, voice)
+        tests = [f"<p>{told.test(test)}</p>" for test in side.tests[name] if test.low.left.measured]
+        return f"{voice.claim(claim)}{why}{''.join(tests)}"
+
+    def numbers(self) -> Markup:
+        """The headline numbers as an HTML table."""
+        bodies = "".join([self._part(name, rows) for name, rows in parts(self.sides.editions)])
+        return marked(f'<table class="beside numbers">{self._head("number", self.titles)}{bodies}</table>')
+
+    def _part(self, name: str, rows: list[Row]) -> str:
+        title = f'<th colspan="{len(self.sides) + 1}" scope="rowgroup">{self._said(name)}</th>'
+        return f'<tbody><tr class="part">{title}</tr>{"".join([self._figures(row) for row in rows])}</tbody>'
+
+    def _figures(self, row: Row) -> str:
+        cells = [
+            cell(title, "".join([self._figure(figure, self.voices[edition.id]) for figure in figures or [NONE]]))
+            for title, edition, figures in zip(self.titles, self.sides.editions, row.cells, strict=True)
+        ]
+        return f'<tr><th scope="row">{safe(row.name(self.voice))}</th>{"".join(cells)}</tr>'
+
+    @staticmethod
+    def _figure(figure: Figure, voice: Voice) -> str:
+        """Numbers of one machine, which is named where it has to be; a dash for none."""
+        said = [voice.span(*each) if isinstance(each, tuple) else voice.fact(each) for each in figure.numbers]
+        machine = f" <small>{voice.machine(figure.machine)}</small>" if figure.machine else ""
+        return f"<p>{voice.comma.join(said) or '–'}{machine}</p>"
+
+    def _said(self, name: str) -> str:
+        """A head or title, as HTML."""
+        return safe(self.voice.labels.get("compare", name))
+
+
+def cell(edition: str, inside: str) -> str:
+    """A cell that names its edition, for a screen with no room for columns."""
+    return f'<td data-edition="{edition}">{inside}</td>'
+
+
+class Telling:
+    """What decided the claims of one edition, in one language, as HTML."""
+
+    def __init__(self, side: Side, voice: Voice) -> None:
+        self.side, self.voice = side, voice
+
+    def test(self, test: Tested) -> str:
+        """The compared values, linked to their receipts, with what they are of."""
+        made, voice = test.low, self.voice
+        left, right = self._subjects(made) if test.alone else ("", "")
+        about, note = (f"{left}{voice.comma}", "") if left and not right else ("", self._noted(left))
+        said = f"{about}{self._label(made.left)}{voice.colon}{self._left(test)}{note}"
+        if made.outcome is Outcome.UNDECIDED:
+            said += f"{self._interval(made.left)}{voice.comma}{self._against(made)}"
+        else:
+            # A full-width bracket brings its own space.
+            space = "" if note.endswith("）") else " "
+            said += f"{space}{safe(SEEN[made.outcome][made.symbol])} {self._right(made)}"
+        return said + self._noted(right or self._other_label(made), self._counted(test))
+
+    def _counted(self, test: Tested) -> str:
+        if test.deciding == test.made and not test.alone:
+            return ""
+        return self.voice.labels.filled("compare", "of", deciding=test.deciding, made=test.made)
+
+    def _noted(self, *remarks: str) -> str:
+        """Remarks in brackets, if there are any."""
+        return self.voice.semicolon.join(filter(None, remarks)).join(self.voice.brackets) if any(remarks) else ""
+
+    def _subjects(self, made: Comparison) -> tuple[str, str]:
+        """What the left side is about, and the right one if that is something else."""
+        left, right = (side.name.rpartition(".")[0] for side in (made.left, made.right))
+        return self._group(left), "" if f"{left}.".startswith(f"{right}.") else self._group(right)
+
+    def _other_label(self, made: Comparison) -> str:
+        """The name of the right side where it is a fact of another name, and no threshold, whose name is a sentence."""
+        if made.right.name.rpartition(".")[0] in ("", "threshold"):
+            return ""
+        label = self._label(made.right)
+        return "" if label == self._label(made.left) else label
+
+    def _group(self, path: str) -> str:
+        """The heading of a group, after that of its model; "" for one that is not what a comparison is about."""
+        if path in NAMELESS or path not in self.side.groups:
+            return ""
+        group = self.side.groups[path]
+        owner = self.side.groups.get(group.path.rpartition(".")[0])
+        names = [owner, group] if owner and owner.heading == "model" and group.heading != "pair" else [group]
+        return self.voice.comma.join([heading_of(one, self.side.edition, self.voice) for one in names])
+
+    def _label(self, side: Quantity) -> str:
+        """The name of a fact; of what is none, its formula, and of what others publish, where it stands."""
+        if not side.name:
+            return element("code", self.voice.formula(side, values=False).striptags())
+        label = safe(self.voice.label(side))
+        return label if entry(side)[0] else f'<span translate="no">{label}</span>'
+
+    def _left(self, test: Tested) -> str:
+        left = test.low.left
+        if test.high is not test.low:
+            return self.voice.span(left, test.high.left)
+        return self.voice.fact(left) if left.name else self._exact(left.plain())
+
+    def _right(self, made: Comparison) -> str:
+        if made.right.name:
+            return self.voice.fact(made.right)
+        percent = made.left.shown_in == "%" and made.right.unit.dimensionless
+        return self._exact(made.right.to("%") if percent else made.right.plain())
+
+    def _exact(self, side: Quantity) -> str:
+        return self.voice.spoken(self.voice.shared.exact(side))
+
+    def _interval(self, side: Quantity) -> str:
+        if side.low == side.high or not (math.isfinite(side.low) and math.isfinite(side.high)):
+            return ""
+        return self._noted(self.voice.spoken(self.voice.shared.interval(side)))
+
+    def _against(self, made: Comparison) -> str:
+        return self.voice.labels.filled("compare", "against", right=self._right(made))
