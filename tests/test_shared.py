@@ -14,7 +14,18 @@ from templates.labels import LANGUAGES
 from templates.shared import MARK, Shared
 from templates.voice import Voice
 
-UNITS = ["", "1", *units._SPELLED, *formats.SYMBOLS, *formats.CLOSE, *formats.WORDS, *formats.ALIASES, formats.SCALED]
+TYPED = {"Gparam", "bit/param"}
+"""A reader of the calculator types numbers in these; none is printed."""
+UNITS = [
+    "",
+    "1",
+    *(unit for unit in units._SPELLED if unit not in TYPED),
+    *formats.SYMBOLS,
+    *formats.CLOSE,
+    *formats.WORDS,
+    *formats.ALIASES,
+    formats.SCALED,
+]
 
 
 def test_no_page_has_a_mark_left():
