@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -43,9 +43,10 @@ def within_ceiling(e: Edition) -> Truth:
 
 @claim
 def speed_follows_bytes(e: Edition) -> Truth:
-    """Of any two models, the one with fewer bytes to read is the faster one."""
-    ordered = sorted((m for m in e.models if m.traffic.measured), key=lambda m: m.weights.value or 0.0)
-    return _several(e, (above(small.rate, large.rate) for small, large in pairwise(ordered)))
+    """Of any two models on one engine, the one with fewer bytes to read is the faster one."""
+    pairs = [pair for models in _by_weights(e, lambda model: model.engine) for pair in pairwise(models)]
+    differing = [(small, large) for small, large in pairs if small.weights.value != large.weights.value]
+    return _several(e, (above(small.rate, large.rate) for small, large in differing))
 
 
 @claim
@@ -64,10 +65,9 @@ def memory_limits_some(e: Edition) -> Truth:
 @claim
 def larger_nearer(e: Edition) -> Truth:
     """Of two models in one format on one engine, the one with more bytes to read reaches a larger share."""
-    alike: dict[tuple[str, str], list[LanguageModel]] = {}
-    for model in sorted(e.models, key=lambda model: model.weights.value or 0.0):
-        alike.setdefault((model.engine, model.precision), []).append(model)
-    pairs = [pair for models in alike.values() for pair in pairwise(models)]
+    pairs = [
+        pair for models in _by_weights(e, lambda model: (model.engine, model.precision)) for pair in pairwise(models)
+    ]
     return every((above(large.share, small.share) for small, large in pairs), e.overall.path)
 
 
@@ -231,6 +231,14 @@ def repeated_prompt_impossible(e: Edition) -> Truth:
     """The repeated prompt came out above what the machine can compute."""
     sent = [model for model in e.models if model.repeated.rate.measured]
     return every((above(model.repeated.over_limit, ONE) for model in sent), f"{e.id}.repeated")
+
+
+def _by_weights(e: Edition, likeness: Callable[[LanguageModel], Hashable]) -> list[list[LanguageModel]]:
+    """Models that are alike in something, lightest first, one list each; of those whose weights and rate are known."""
+    alike: dict[Hashable, list[LanguageModel]] = {}
+    for model in sorted((m for m in e.models if m.traffic.measured), key=lambda model: model.weights.value or 0.0):
+        alike.setdefault(likeness(model), []).append(model)
+    return list(alike.values())
 
 
 def _several(e: Edition, members: Iterable[Truth]) -> Truth:
