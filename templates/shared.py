@@ -45,6 +45,7 @@ class Shared:
         """Headings of groups by path, where a page has them."""
         self.colon = self.mark("colon", lambda voice: voice.colon)
         self.comma = self.mark("comma", lambda voice: voice.comma)
+        self.semicolon = self.mark("semicolon", lambda voice: voice.semicolon)
         opening = self.mark("opening", lambda voice: voice.brackets[0])
         self.brackets = opening, self.mark("closing", lambda voice: voice.brackets[1])
         # A fact lives as long as its edition. It is printed many times, and formulas share their operands.
@@ -160,7 +161,7 @@ class Shared:
             kind = f"{kind}{self.comma}{self.word('verdict', 'suspect')}"
         if isinstance(quantity.origin, Operation):
             return f"{kind}{self.colon}{_TAG.sub('', self.formula(quantity, values=True))}"
-        return "; ".join([kind, *(self.word("rule", rule) for rule in quantity.doubts)])
+        return self.semicolon.join([kind, *(self.word("rule", rule) for rule in quantity.doubts)])
 
     def absent(self, absences: tuple[Absence, ...]) -> str:
         """Why something is missing, in words."""

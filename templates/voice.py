@@ -233,7 +233,7 @@ class _Words(dict[str, str]):
 
 def _classes(quantity: Quantity) -> str:
     """Classes that tell a fact's kind, and whether a sample underneath is suspect."""
-    return f"fact {quantity.kind.value}{' doubted' if quantity.doubts else ''}"
+    return f"fact {quantity.kind.value}{' doubted' if quantity.doubts and quantity.measured else ''}"
 
 
 def _leaves(origin: Origin) -> Iterator[Quantity]:

@@ -169,7 +169,7 @@ def test_an_unknown_unit_is_refused_by_name(unit):
         quantity(1, unit, "en")
 
 
-@pytest.mark.parametrize("unit", sorted(units._SPELLED))
+@pytest.mark.parametrize("unit", sorted(set(units._SPELLED) - {"Gparam", "bit/param"}))  # typed in, never printed
 def test_every_unit_that_a_fact_can_have_is_printed_and_read(unit):
     for language in LANGUAGES:
         assert quantity(12.5, unit, language)

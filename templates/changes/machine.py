@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from measure.results import Machine, Run
-from measure.session import maker
+from measure.results import Machine, Run, parse_key
 
 MADE_OF = (
     "name",
@@ -72,7 +71,7 @@ def _purpose(run: Run) -> set[str]:
 
 
 def _measurements(run: Run) -> set[str]:
-    return {maker(text) for text in run.samples}
+    return {parse_key(text).measurement for text in run.samples}
 
 
 def _agree(name: str, one: str | int, other: str | int) -> bool:

@@ -284,6 +284,11 @@ class Edition:
         return [samples.run for samples in self._samples.values() if samples.run]
 
     @property
+    def days(self) -> list[str]:
+        """Days on which the runs were started, each once, ISO 8601."""
+        return sorted({run.started[:10] for run in self.runs})
+
+    @property
     def versions(self) -> list[str]:
         """Software that the samples were made with, each once."""
         return list(dict.fromkeys(version for run in self.runs for version in self.versions_of(run)))
