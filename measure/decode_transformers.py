@@ -14,8 +14,8 @@ from measure import decoding, device, kernels, models, timing, weights
 from measure.card import Watch
 from measure.decoding import FIRST
 from measure.models import Subject
-from measure.results import Key
-from measure.session import Config, Session
+from measure.results import Config, Key
+from measure.session import Session
 
 if TYPE_CHECKING:
     from torch import Tensor

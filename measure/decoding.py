@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 
 from measure import device, kernels, timing
 from measure.card import Card, Watch
-from measure.results import Key, key
-from measure.session import Config, Session
+from measure.results import Config, Key, key
+from measure.session import Session
 
 HELD = ("loaded_weights", "parameters", "parameters_without_embeddings")
 """What a model is, in the words of its keys."""

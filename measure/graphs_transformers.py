@@ -13,8 +13,8 @@ from measure import decode_transformers, decoding, device, models, weights
 from measure.decoding import Answer, Bench, Held, Prompt
 from measure.kernels import Trace, trace
 from measure.models import Subject
-from measure.results import Key
-from measure.session import Config, Session
+from measure.results import Config, Key
+from measure.session import Session
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,10 +12,9 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from measure.session import Config
+from measure.results import Config
 
 TRACED_STEPS = 32
 """Decoding steps whose kernels are traced at a time."""

@@ -194,6 +194,10 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     system: str = ""
 
 
+Config = dict[str, str | int | float | bool]
+"""How a sample was measured, as its configuration keeps it."""
+
+
 class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One executed measurement: every repetition, warm-ups dropped, and how it was made."""
 
@@ -201,7 +205,7 @@ class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     values: list[float]
     at: str
     command: str
-    config: dict[str, str | int | float | bool] = {}
+    config: Config = {}
     versions: dict[str, str] = {}
     total: int = 0
     """Repetitions made, where more than `KEPT_VALUES`; else 0."""
@@ -236,7 +240,7 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     high: float | None = None
     count: int = 0
     """Repetitions the source tells of, else 0."""
-    config: dict[str, str | int | float | bool] = {}
+    config: Config = {}
     versions: dict[str, str] = {}
 
     @property
@@ -270,7 +274,7 @@ class Import(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """When it was measured, if the file says so."""
     given: dict[str, str] = {}
     """What was told at import because the file does not say it."""
-    config: dict[str, str | int | float | bool] = {}
+    config: Config = {}
     versions: dict[str, str] = {}
     total: int = 0
     """Repetitions made, where more than `KEPT_VALUES`; else 0."""

@@ -17,12 +17,9 @@ from pathlib import Path
 
 from measure import kernels, results, store
 from measure import machine as machines
-from measure.results import REASONS, Failure, Key, Machine, Results, ResultsError, Run, Sample
+from measure.results import REASONS, Config, Failure, Key, Machine, Results, ResultsError, Run, Sample
 
 DETAIL_LENGTH = 200
-
-Config = dict[str, str | int | float | bool]
-"""How a sample was measured, as its configuration keeps it."""
 
 
 @dataclass(frozen=True)

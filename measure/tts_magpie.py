@@ -10,8 +10,8 @@ import time
 from typing import Any
 
 from measure import device
-from measure.results import Key, key
-from measure.session import Config, Session
+from measure.results import Config, Key, key
+from measure.session import Session
 from measure.synthesis import magpie_model, magpie_text, sentences
 from measure.synthesis.magpie_apart import FIXED_PARTS, REST, STEP_PARTS
 from measure.synthesis.magpie_bench import Bench, Scope, TooSlowError

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from measure import device, weights
 from measure.card import Card
-from measure.results import Key, key
-from measure.session import Config, Session
+from measure.results import Config, Key, key
+from measure.session import Session
 from measure.synthesis import nano_voxcpm, voxcpm2_weights
 from measure.synthesis.nano_voxcpm import NanoVoxCPM
 from measure.synthesis.sentences import sentences

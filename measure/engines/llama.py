@@ -18,7 +18,8 @@ from measure.card import Card
 from measure.decoding import Answer, Held, Prompt
 from measure.engines import gguf_file
 from measure.models import Subject
-from measure.session import Config, Session
+from measure.results import Config
+from measure.session import Session
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,7 +22,8 @@ from measure.card import Card
 from measure.decoding import Answer, Held, Prompt
 from measure.engines import vllm_worker
 from measure.models import Subject
-from measure.session import Config, Session
+from measure.results import Config
+from measure.session import Session
 
 NEEDS = ("vllm", "torch", "transformers")
 

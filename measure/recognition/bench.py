@@ -16,8 +16,8 @@ from measure.recognition.nemotron import Recogniser
 from measure.recognition.scoring import Scoring
 from measure.recognition.serving import Serving
 from measure.recognition.stream import Buffered, Cached, Graphed, Streams, shape_of_step
-from measure.results import Key
-from measure.session import Config, Session
+from measure.results import Config, Key
+from measure.session import Session
 
 FEW = 30
 """Repeats of what is held against other samples, not against a chunk."""

@@ -9,8 +9,7 @@ from measure.card import Watch
 from measure.recognition import conformer, stream, utterance
 from measure.recognition.nemotron_transformers import KeysKept
 from measure.recognition.stream import Buffered, shape_of_step
-from measure.results import Key
-from measure.session import Config
+from measure.results import Config, Key
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from measure.session import Config
+from measure.results import Config
 
 NORMALISER = "NFKC, lower case; language tags, apostrophes and other punctuation removed; single spaces"
 """What `normalise` does, as a sample's configuration names it."""

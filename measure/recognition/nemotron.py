@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from measure import device, weights
 from measure.recognition.conformer import Shape
-from measure.session import Config
+from measure.results import Config
 from measure.weights import WeightsError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from measure import device
 from measure.recognition.conformer import Shape
-from measure.session import Config
+from measure.results import Config
 
 if TYPE_CHECKING:
     from torch import Tensor

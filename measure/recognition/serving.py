@@ -13,8 +13,7 @@ from measure.child import classify
 from measure.recognition import capacity
 from measure.recognition.capacity import Bounds, Found, Step, TooManyError, Trial
 from measure.recognition.stream import Cached, Streams, shape_of_step
-from measure.results import Key
-from measure.session import Config
+from measure.results import Config, Key
 
 if TYPE_CHECKING:
     from measure.recognition.bench import Bench

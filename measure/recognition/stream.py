@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from measure.recognition import conformer
 from measure.recognition.nemotron import HOP, SAMPLE_RATE, WINDOW, Recogniser
-from measure.session import Config
+from measure.results import Config
 
 if TYPE_CHECKING:
     from torch import Tensor

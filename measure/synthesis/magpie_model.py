@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from measure import device
-from measure.session import Config
+from measure.results import Config
 from measure.synthesis import magpie_text
 from measure.synthesis.stopwatch import replaced
 from measure.weights import HUB, WeightsError

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from measure.session import Config
+from measure.results import Config
 from measure.synthesis import sentences
 
 ENGLISH = "en"

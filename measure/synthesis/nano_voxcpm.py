@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from measure.session import Config
+from measure.results import Config
 from measure.synthesis import voxcpm2_weights
 from measure.synthesis.speaking import Ask
 from measure.synthesis.voxcpm2 import GUIDANCE

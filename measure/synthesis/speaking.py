@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from measure import card, device, kernels, timing
 from measure.card import Card
-from measure.results import Key
-from measure.session import Config, Session
+from measure.results import Config, Key
+from measure.session import Session
 
 if TYPE_CHECKING:
     from numpy import float32

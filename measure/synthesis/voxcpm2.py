@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from measure.session import Config
+from measure.results import Config
 from measure.synthesis import speaking, voxcpm2_weights
 from measure.synthesis.speaking import Ask
 from measure.synthesis.stages import Stopwatch, Switch

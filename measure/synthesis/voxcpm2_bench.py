@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from measure import card, kernels, timing
-from measure.results import Key
-from measure.session import Config, Session
+from measure.results import Config, Key
+from measure.session import Session
 from measure.synthesis import audio_file, speaking
 from measure.synthesis.sentences import sentences
 from measure.synthesis.speaking import PART_S, STEPS, TEXT_TOKENS, Ask, Bench, Lengths, Texts
