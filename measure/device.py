@@ -66,6 +66,13 @@ def free_bytes(machine: Machine) -> int:
     return min(int(found[1]) * 1024, machine.memory_bytes) if found else machine.memory_bytes // 2
 
 
+def allocated_bytes(where: str) -> int:
+    """Bytes that torch's allocator has given out; 0 on a device that does not tell."""
+    import torch
+
+    return int(torch.cuda.memory_allocated()) if where == "cuda" else 0
+
+
 def release(device: str) -> None:
     """Give memory that nothing refers to any more back to the device."""
     import torch

@@ -41,7 +41,7 @@ class Card:
 
     def _remember(self, patch):
         patch.setattr(device, "free_bytes", lambda machine: 2**34)
-        patch.setattr(magpie_bench, "allocated", lambda where: 100 * MIB if self.models else 7 * MIB)
+        patch.setattr(device, "allocated_bytes", lambda where: 100 * MIB if self.models else 7 * MIB)
         patch.setattr("torch.cuda.reset_peak_memory_stats", lambda: None)
         patch.setattr("torch.cuda.max_memory_allocated", lambda: 150 * MIB)
         patch.setattr("torch.cuda.memory_reserved", lambda: 200 * MIB)

@@ -121,7 +121,7 @@ class Bench:
             if free < magpie_model.LOADED_BYTES:
                 needed = magpie_model.LOADED_BYTES / 2**30
                 raise device.NotEnoughMemoryError(f"Magpie needs {needed:.1f} GiB, {free / 2**30:.1f} are free")
-            self._taken_bytes[stack] = allocated(self.session.device)
+            self._taken_bytes[stack] = device.allocated_bytes(self.session.device)
             start = time.perf_counter()
             self._speakers[stack] = self._load(stack)
             print(f"loaded in {time.perf_counter() - start:.1f} s: {stack} frames a step", flush=True)
@@ -183,7 +183,7 @@ class Bench:
         way = self.way(item)
         speaker = self.speaker(way.stack)
         speaker.speak(way)
-        resident = allocated("cuda") - self._taken_bytes[way.stack]
+        resident = device.allocated_bytes("cuda") - self._taken_bytes[way.stack]
         torch.cuda.reset_peak_memory_stats()
         speaker.speak(way)
         peak = torch.cuda.max_memory_allocated() - self._taken_bytes[way.stack]
@@ -356,10 +356,3 @@ class Bench:
 
     def _record(self, item: Key, unit: str, values: Sequence[float], told: Config) -> None:
         self.session.record(item, unit, values, {**self.config, **told})
-
-
-def allocated(where: str) -> int:
-    """Bytes that torch's allocator has given out; 0 on a device that does not tell."""
-    import torch
-
-    return int(torch.cuda.memory_allocated()) if where == "cuda" else 0

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from measure import device
 from measure.results import Config
 from measure.synthesis import speaking, voxcpm2_weights
 from measure.synthesis.speaking import Ask
@@ -65,9 +66,7 @@ class VoxCPM2:
     @property
     def allocated_bytes(self) -> int:
         """Memory of the card that tensors take now; 0 where there is none."""
-        import torch
-
-        return int(torch.cuda.memory_allocated()) if self._device == "cuda" else 0
+        return device.allocated_bytes(self._device)
 
     def tokens(self, text: str) -> int:
         """Tokens of a text as the model reads it."""

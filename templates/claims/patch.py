@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from templates.claims.alike import agrees
 from templates.claims.register import Register
-from templates.facts.constants import ONE
 from templates.facts.edition import Edition
 from templates.truth import Truth, at_least, at_most, below, every
 
@@ -50,8 +50,7 @@ def small_cache_pays(e: Edition) -> Truth:
 @claim
 def parts_add_up(e: Edition) -> Truth:
     """Taken apart, a patch takes about as long as it does otherwise."""
-    ratio, margin = e.voxcpm.parts_over_patch, e.thresholds.agrees
-    return at_most(ratio, ONE + margin) & at_least(ratio, ONE - margin)
+    return agrees(e.voxcpm.parts_over_patch, e.thresholds.agrees)
 
 
 @claim
@@ -63,8 +62,7 @@ def prefill_most_of_fixed(e: Edition) -> Truth:
 @claim
 def first_sound_as_calculated(e: Edition) -> Truth:
     """The first sound comes after the fixed time and one patch."""
-    ratio, margin = e.voxcpm.streaming.over_estimate, e.thresholds.agrees
-    return at_most(ratio, ONE + margin) & at_least(ratio, ONE - margin)
+    return agrees(e.voxcpm.streaming.over_estimate, e.thresholds.agrees)
 
 
 @claim

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from templates.claims.alike import equal
 from templates.claims.register import Register
 from templates.facts.edition import Edition
 from templates.facts.recognition_chunk import Chunk
-from templates.quantity import Quantity, constant
+from templates.quantity import constant
 from templates.truth import Truth, above, at_least, at_most, below, every, some
 
 register = Register()
@@ -20,8 +21,8 @@ NONE = constant(0, "1", "zero")
 def chunk_is_frames(e: Edition) -> Truth:
     """The chunk is (right context + 1) frames, on the model card and, where it was counted, in the package's buffer."""
     chunks = e.recognition.chunks
-    card = [_equal(chunk.length, chunk.card_length) for chunk in chunks]
-    counted = [_equal(chunk.length, chunk.counted_length) for chunk in chunks if chunk.counted_length.measured]
+    card = [equal(chunk.length, chunk.card_length) for chunk in chunks]
+    counted = [equal(chunk.length, chunk.counted_length) for chunk in chunks if chunk.counted_length.measured]
     return every([*card, *counted], e.recognition.path)
 
 
@@ -189,7 +190,3 @@ def _compared(e: Edition) -> list[Chunk]:
     """Chunks whose error rate on read speech can be held against another's."""
     measured = [chunk for chunk in e.recognition.chunks if chunk.errors.error_read.measured]
     return measured[:1] if len(measured) > 1 else []
-
-
-def _equal(one: Quantity, other: Quantity) -> Truth:
-    return at_most(one, other) & at_least(one, other)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from templates.claims.alike import agrees
 from templates.claims.register import Register
-from templates.facts.constants import ONE
 from templates.facts.edition import Edition
-from templates.quantity import Quantity
-from templates.truth import Truth, above, at_least, at_most, every
+from templates.truth import Truth, above, at_least, every
 
 register = Register()
 claim = register.claim
@@ -33,8 +32,4 @@ def server_later(e: Edition) -> Truth:
 @claim
 def peers_agree(e: Edition) -> Truth:
     """Every rate agrees with what the engine's own tool and its own clock say."""
-    return every((_agrees(ratio, e.thresholds.peer) for ratio in e.overall.peer_ratios), e.overall.path)
-
-
-def _agrees(ratio: Quantity, margin: Quantity) -> Truth:
-    return at_least(ratio, ONE - margin) & at_most(ratio, ONE + margin)
+    return every((agrees(ratio, e.thresholds.peer) for ratio in e.overall.peer_ratios), e.overall.path)

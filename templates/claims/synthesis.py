@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from templates.claims.alike import agrees
 from templates.claims.register import Register
 from templates.facts.constants import ONE
 from templates.facts.edition import Edition
@@ -14,14 +15,8 @@ claim = register.claim
 @claim
 def time_proportional(e: Edition) -> Truth:
     """A straight line explains the time of an utterance by its length, and longer ones grow no faster than shorter."""
-    straight, growth, margin = (
-        at_least(e.voxcpm.fit_r2, e.thresholds.linear),
-        e.voxcpm.slope_growth,
-        e.thresholds.agrees,
-    )
-    if not growth.measured:
-        return straight
-    return straight & at_most(growth, ONE + margin) & at_least(growth, ONE - margin)
+    straight, growth = at_least(e.voxcpm.fit_r2, e.thresholds.linear), e.voxcpm.slope_growth
+    return straight & agrees(growth, e.thresholds.agrees) if growth.measured else straight
 
 
 @claim
