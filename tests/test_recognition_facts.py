@@ -53,6 +53,7 @@ SAMPLES = {
     **TOGETHER,
     **each("chunk_length", "ms", lambda frames: 80.0 * frames),
     **each("step_time", "ms", 16.0, {"tokens_per_second": 5.0}),
+    **each("step_time", "ms", 16.8, program="package"),
     **each("buffered_step_time", "ms", 32.0),
     **each("final_delay", "ms", lambda frames: 40.0 * frames + 16.0, {"wait_ms": 32.0}),
     **each("step_flops", "FLOP", lambda frames: 8e9 + 2e9 * frames),
@@ -101,6 +102,13 @@ def test_what_a_step_consists_of(told):
     assert step.parts_ratio.value == pytest.approx(20 / 16)
     assert step.encoder_share.value == pytest.approx(80)
     assert (step.rnnt_silent.value, step.rnnt_emitting.value) == (2, 3)
+
+
+def test_the_packages_own_step_against_its_calls_one_by_one(told):
+    step = told.recognition.middle.step
+    assert (step.package_time.value, step.package_ratio.value) == (16.8, pytest.approx(105))
+    assert told.recognition.packaged == told.recognition.chunks
+    assert edition(samples=TOGETHER).recognition.packaged == []
 
 
 def test_tokens_a_frame(told):

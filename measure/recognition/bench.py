@@ -15,7 +15,7 @@ from measure.recognition.counting import Counting
 from measure.recognition.nemotron import Recogniser
 from measure.recognition.scoring import Scoring
 from measure.recognition.serving import Serving
-from measure.recognition.stream import Buffered, Cached, Graphed, Streams, shape_of_step
+from measure.recognition.stream import Buffered, Cached, Graphed, Packaged, Streams, shape_of_step
 from measure.results import Config, Key
 from measure.session import Session
 
@@ -62,7 +62,7 @@ class Bench:
         self.session, self.recogniser, self.scope = session, recogniser, scope
         self.config: Config = {**config, "collector": COLLECTOR}
         self._timed_parts: dict[tuple[tuple[str, str], ...], tuple[list[dict[str, float]], Config]] = {}
-        self._timed_steps: dict[int, tuple[list[float], Config]] = {}
+        self._timed_steps: dict[Key, tuple[list[float], Config]] = {}
         self.counting, self.serving, self.scoring = Counting(self), Serving(self), Scoring(self)
         self.sound, self.heard = self.scoring.sound()
         self._measures: dict[str, Callable[[Key], None]] = {
@@ -111,8 +111,7 @@ class Bench:
             shape = self.recogniser.shape
             frames = stream.whole_chunks(shape, right, float(told["window"])) if "window" in told else 0
             return Buffered(self.recogniser, right, streams, self.sound, decoder, frames)
-        kind = Graphed if told.get("encoder") == "graph" else Cached
-        return kind(self.recogniser, right, streams, self.sound, decoder)
+        return _kind(item)(self.recogniser, right, streams, self.sound, decoder)
 
     def ready(self, streams: Streams, fill: bool = False) -> int:
         """Step until the caches are full, or `fill` them, and a few times more; returns how many steps that took."""
@@ -128,28 +127,31 @@ class Bench:
         return steps
 
     def _step(self, item: Key) -> None:
-        usual = item.quantity == "step_time" and item.parameters == (("right", str(self.right(item))),)
-        values, told = self._usual_steps(item) if usual else self._time_steps(item)
-        self.save(item, "ms", values, told)
+        """A step; what was timed in turn with it serves the keys of the others."""
+        if item not in self._timed_steps:
+            self._time_steps(_in_turn(item))
+        self.save(item, "ms", *self._timed_steps[item])
 
-    def _usual_steps(self, item: Key) -> tuple[list[float], Config]:
-        """Of one stream with a cache, NeMo's step as it is: timed once for the step and for the delay."""
-        right = self.right(item)
-        if right not in self._timed_steps:
-            self._timed_steps[right] = self._time_steps(item)
-        return self._timed_steps[right]
+    def _time_steps(self, items: list[Key]) -> None:
+        """Keep the milliseconds of steps that are made in turn, and what the configurations say of them.
 
-    def _time_steps(self, item: Key) -> tuple[list[float], Config]:
-        """Milliseconds of each step, and what the configuration says of them."""
-        streams = self.make(item)
-        warmups, watch = self.ready(streams), Watch(self.session.device)
+        Between steps timed one kind after the other the host's clock would drift, by as much as they differ.
+        """
+        turns = {item: self.make(item) for item in items}
+        warmups, watch = {item: self.ready(streams) for item, streams in turns.items()}, Watch(self.session.device)
+        before = {item: streams.tokens for item, streams in turns.items()}
+        values: dict[Key, list[float]] = {item: [] for item in items}
+        alone = "window" in dict(items[0].parameters)
+        repeats = min(self.scope.repeats, FEW) if alone else self.scope.repeats
         watch.begin()
-        before = streams.tokens
-        repeats = min(self.scope.repeats, FEW) if "window" in dict(item.parameters) else self.scope.repeats
-        values = [self.timed(streams) for _ in timing.rounds(repeats, self.scope.step_s)]
+        for _ in timing.rounds(repeats, len(turns) * self.scope.step_s):
+            for item, streams in turns.items():
+                values[item].append(self.timed(streams))
         watch.end()
-        told: Config = {"tokens": streams.tokens - before}
-        return values, _of_steps(streams, len(values), warmups, watch, told)
+        for item, streams in turns.items():
+            told: Config = {"tokens": streams.tokens - before[item]}
+            config = _of_steps(streams, len(values[item]), warmups[item], watch, told)
+            self._timed_steps[item] = values[item], {**config, "steps_in_turn": len(turns)}
 
     def timed(self, streams: Streams) -> float:
         """Milliseconds of a step, from sound in the host's memory to tokens there."""
@@ -235,7 +237,10 @@ class Bench:
         steps are shorter than chunks, none waits for the one before.
         """
         chunk_ms = self.recogniser.shape.chunk_ms(self.right(item))
-        steps, of_steps = self._usual_steps(item)
+        usual = item._replace(quantity="step_time")
+        if usual not in self._timed_steps:
+            self._time_steps(_in_turn(usual))
+        steps, of_steps = self._timed_steps[usual]
         late = capacity.percentile(steps, capacity.PERCENTILE)
         if late > chunk_ms:
             raise NotImplementedError(f"a step takes {late:.0f} ms, its chunk {chunk_ms:.0f} ms: the delay would grow")
@@ -285,6 +290,25 @@ class Bench:
     def save(self, item: Key, unit: str, values: list[float], told: Config) -> None:
         heard: Config = {"sound": self.heard}
         self.session.record(item, unit, values, {**self.config, **self.recogniser.config, **heard, **told})
+
+
+def _kind(item: Key) -> type[Cached]:
+    """How streams with a cache step: as a recorded graph, by the package's own step, or call by call."""
+    told = dict(item.parameters)
+    if told.get("encoder") == "graph":
+        return Graphed
+    served = item.quantity == "streams" and "decoder" not in told
+    return Packaged if served or told.get("program") == "package" else Cached
+
+
+def _in_turn(item: Key) -> list[Key]:
+    """The keys of a look-ahead whose steps are made in turn: with a cache, without one, and the package's own step."""
+    told = dict(item.parameters)
+    if told.keys() - {"right", "program"}:
+        return [item]
+    usual = (("right", told["right"]),)
+    kinds = (("step_time", usual), ("buffered_step_time", usual), ("step_time", (("program", "package"), *usual)))
+    return [item._replace(quantity=quantity, parameters=parameters) for quantity, parameters in kinds]
 
 
 def _of_steps(streams: Streams, count: int, warmups: int, watch: Watch, told: Config) -> Config:

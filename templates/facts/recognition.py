@@ -65,6 +65,11 @@ class Recognition(Group):
         return [chunk for chunk in self.chunks if chunk.step.parts_ratio.measured]
 
     @property
+    def packaged(self) -> list[Chunk]:
+        """Chunks whose step was timed by the package's own function, too."""
+        return [chunk for chunk in self.chunks if chunk.step.package_ratio.measured]
+
+    @property
     def kept(self) -> list[Chunk]:
         """Chunks whose encoder was timed with keys and values kept, too."""
         return [chunk for chunk in self.chunks if chunk.work.kept_time_gain.measured]

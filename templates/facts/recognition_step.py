@@ -35,6 +35,15 @@ class ChunkStep(Group):
         return self.chunk.get("step_part_time", "ms", part=name, **told)
 
     @fact("ms")
+    def package_time(self) -> Quantity:
+        """A step by the package's own function, which makes the same calls, timed in turn with the usual step."""
+        return self.chunk.get("step_time", "ms", program="package")
+
+    @fact("%", decimals=0)
+    def package_ratio(self) -> Quantity:
+        return self.package_time / self.chunk.step_time
+
+    @fact("ms")
     def features_time(self) -> Quantity:
         return self._part("features")
 
