@@ -107,7 +107,7 @@ def speed_keys(text: str, part: Scope) -> list[Key]:
     What a run did not reach a second one measures, in a process of its own. So kernels come last of all, since a
     profiler that was once started slows down what the same process launches afterwards.
     """
-    headline = ["step_time", "buffered_step_time", "final_delay"]
+    headline = ("step_time", "buffered_step_time")
     listed = [key(NAME, quantity, text, right=right) for quantity in headline for right in part.rights]
     listed += [key(NAME, "step_time", text, program="package", right=right) for right in part.rights]
     listed += [key(NAME, quantity, text) for quantity in ("loaded_weights", "parameters", "cache_memory")]

@@ -18,7 +18,7 @@ from tiny import failures
 from measure import asr_nemotron, device, machine, timing
 from measure.asr_nemotron import NAME, Scope
 from measure.recognition import capacity, conformer, emission, nemotron, recordings, stream, utterance
-from measure.recognition.bench import REACH_MS, Bench
+from measure.recognition.bench import Bench
 from measure.recognition.conformer import Shape
 from measure.recognition.nemotron import LOOK_AHEADS
 from measure.recognition.serving import Batches
@@ -90,8 +90,8 @@ def test_what_is_there_is_not_measured_again(small):
 
 def test_the_most_important_keys_come_first(small):
     planned = [str(item).split("/")[2] for item in asr_nemotron.plan(small)]
-    headline = ("step_time", "buffered_step_time", "final_delay")
-    assert planned[:6] == [f"{name}?right={right}" for name in headline for right in (0, 3)]
+    headline = ("step_time", "buffered_step_time")
+    assert planned[:4] == [f"{name}?right={right}" for name in headline for right in (0, 3)]
 
 
 def test_what_takes_long_comes_after_what_takes_little_and_the_profiler_last(session):
@@ -126,7 +126,7 @@ def test_facts_find_their_keys(session):
     planned = {str(item) for item in asr_nemotron.plan(card)}
     subject = f"{NAME}/nemotron-0.6b-bf16"
     for right in LOOK_AHEADS:
-        for quantity in ("step_time", "buffered_step_time", "streams", "final_delay"):
+        for quantity in ("step_time", "buffered_step_time", "streams"):
             assert f"{subject}/{quantity}?right={right}" in planned
     scored = dataclasses.replace(card, options={"audio": "synthetic:a,fleurs:b"})
     planned = {str(item) for item in asr_nemotron.plan(scored)}
@@ -388,38 +388,6 @@ def test_parts_of_the_same_steps_serve_all_their_keys(bench, monkeypatch):
         bench._part(of("step_part_time", part=part, right=3))
     assert len(made) == 3  # as usual, never, on each frame
     assert bench.session.load(of("step_part_time", part="rnnt", right=3)).config["device_waited_for"]
-
-
-# Delay
-
-
-def test_the_delay_is_half_a_chunk_and_the_step(bench, monkeypatch):
-    took = iter(range(30, 100))
-    monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), next(took) / 1e3)[1])
-    monkeypatch.setattr(bench, "ready", lambda streams: 0)
-    bench._delay(of("final_delay", right=3))
-    sample = bench.session.load(of("final_delay", right=3))
-    assert sample.values == pytest.approx([160 + REACH_MS + step for step in (30, 33, 36, 39)])
-    assert sample.config["wait_ms"] == 160 + REACH_MS
-
-
-def test_the_steps_of_the_delay_are_those_of_the_step(bench, monkeypatch):
-    made = []
-    monkeypatch.setattr(bench, "make", lambda item, make=bench.make: made.append(str(item)) or make(item))
-    steps_take(monkeypatch, lambda: 0.03)
-    for item in (of("step_time", right=3), of("final_delay", right=3), of("buffered_step_time", right=3)):
-        bench.measure([item])
-    assert made[0] == str(of("step_time", right=3)) and len(made) == 3
-    delay = bench.session.load(of("final_delay", right=3))
-    assert delay.config["warmups"] == bench.session.load(of("step_time", right=3)).config["warmups"]
-    bench.measure([of("final_delay", right=0)])
-    assert made[3] == str(of("step_time", right=0))
-
-
-def test_steps_longer_than_their_chunk_have_no_delay(bench, monkeypatch):
-    monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), 0.5)[1])
-    with pytest.raises(NotImplementedError, match="a step takes 500 ms, its chunk 320 ms: the delay would grow"):
-        bench._delay(of("final_delay", right=3))
 
 
 # Streams
@@ -831,12 +799,10 @@ def test_real_weights_from_a_file(tiny, tmp_path):
 
 @needs_nemo
 def test_nemo_measures_every_planned_key(session, monkeypatch):
-    """Where steps outlast their chunk, as on a machine that is busy, there is no delay to record."""
     monkeypatch.setattr(asr_nemotron, "NEMOTRON", TINY)
     monkeypatch.setattr(asr_nemotron, "CPU", EVERYTHING._replace(rights=(3,), repeats=3, most_streams=2))
     asr_nemotron.measure(session)
     for item in asr_nemotron.plan(session):
-        late = item.quantity == "final_delay" and "would grow" in str(failures(session))
-        assert late or session.load(item) is not None, failures(session)
+        assert session.load(item) is not None, failures(session)
     told = session.load(of("step_time", right=3)).config
     assert told["prompt_applied"] is True and told["tokens"] > 0

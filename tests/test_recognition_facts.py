@@ -55,7 +55,6 @@ SAMPLES = {
     **each("step_time", "ms", 16.0, {"tokens_per_second": 5.0}),
     **each("step_time", "ms", 16.8, program="package"),
     **each("buffered_step_time", "ms", 32.0),
-    **each("final_delay", "ms", lambda frames: 40.0 * frames + 16.0, {"wait_ms": 32.0}),
     **each("step_flops", "FLOP", lambda frames: 8e9 + 2e9 * frames),
     **each("buffered_step_flops", "FLOP", lambda frames: 32e9 + 8e9 * frames, {"window_s": 4.5}),
     **each("buffered_step_flops", "FLOP", 100e9, {"window_s": 5.4}, window="5.6"),
@@ -158,8 +157,25 @@ def test_streams_and_memory(told):
     assert (chunk.stream_memory.value, told.recognition.cache_memory.value) == (7, 3)
 
 
-def test_the_wait_within_the_delay(told):
-    assert told.recognition.middle.wait_share.value == pytest.approx(100 * 32 / 176)
+def test_the_delay_is_half_a_chunk_what_its_last_feature_reaches_beyond_and_the_step(told):
+    """Of 320 ms half; a feature's window of 25 ms reaches 2.5 beyond its 10; and 16 ms for the step."""
+    chunk = told.recognition.middle
+    assert (chunk.wait.value, chunk.final_delay.value) == (162.5, 178.5)
+    assert chunk.wait_share.value == pytest.approx(100 * 162.5 / 178.5)
+    published = Report("ms", 16.0, "an article")
+    run = Run("a", "reported", Machine("a card", "cuda"), "2026-11-01", {of("step_time", 3): published})
+    named = Told(models="a", voxcpm="a", magpie="a", recognition="a")
+    assert Edition("x", named, Results([run])).recognition.middle.final_delay.value == 178.5
+
+
+@pytest.mark.parametrize("times", [[90.0], [20.0] * 90 + [90.0] * 10])
+def test_steps_that_outlast_their_chunk_have_no_delay(times):
+    """In the median or the late ones alone: 90 ms are more than 80, but not more than 160."""
+    chunks = edition(each("step_time", "ms", 16.0), {of("step_time", n): sample("ms", *times) for n in (0, 1)})
+    first, second, *_ = chunks.recognition.chunks
+    assert [a.reason for a in first.final_delay.absences] == ["outlasted"]
+    assert first.wait.measured and not first.wait_share.measured
+    assert second.final_delay.measured
 
 
 def test_a_late_step_is_the_one_that_five_in_a_hundred_exceed():
@@ -229,7 +245,7 @@ REFUTED = {
     "batched_serves_more": [each("streams", "1", lambda frames: 90.0 * frames, decoder="batched")],
     "streamed_is_whole": [{of("stream_difference", 0, dtype="fp32"): sample("1", 0.03)}],
     "exact_is_whole": [{of("stream_difference", 0, chunks="exact", dtype="fp32"): sample("1", 0.03)}],
-    "delay_is_waiting": [],
+    "delay_is_waiting": [each("step_time", "ms", 70.0)],
     "recognition_light": [each("step_time", "ms", 40.0)],
 }
 """What refutes a claim; nothing where the samples above do."""
@@ -238,7 +254,6 @@ HOLDS = {
     "frames_computed_once": [each("step_flops", "FLOP", lambda frames: 1e8 + 2e9 * frames)],
     "time_follows_work": [each("buffered_step_time", "ms", 64.0)],
     "recognition_in_kernels": [each("step_kernel_time", "ms", 15.0)],
-    "delay_is_waiting": [each("final_delay", "ms", lambda frames: 50.0 * frames, {"wait_ms": 600.0})],
 }
 """What makes the others hold."""
 
@@ -271,15 +286,22 @@ TURN = {
 
 def test_recognition_in_a_turn():
     """176 ms, 4 for the prompt, 20 for 20 tokens, and 800 for the whole sound or 200 for the first of it."""
-    turn = edition(TURN).turn
+    turn = edition(TURN, each("step_time", "ms", 13.5)).turn
     assert [part.value for part in (turn.recognise, turn.take_in, turn.generate)] == pytest.approx([176, 4, 20])
     assert turn.recognition_share.value == pytest.approx(17.6)
     assert turn.recognition_share_streaming.value == pytest.approx(44)
 
 
-@pytest.mark.parametrize(("delay", "expected"), [(40.0, "holds"), (176.0, "refuted"), (500.0, "refuted")])
-def test_recognition_is_light_in_a_turn_if_it_is_so_however_the_sound_is_played(delay, expected):
-    assert outcome(edition(TURN, each("final_delay", "ms", delay)), "recognition_light_in_turn") == expected
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"tts_voxcpm/voxcpm2-bf16/first_audio": sample("s", 1.0)}, "holds"),
+        ({}, "refuted"),
+        (each("step_time", "ms", 250.0), "refuted"),
+    ],
+)
+def test_recognition_is_light_in_a_turn_if_it_is_so_however_the_sound_is_played(changed, expected):
+    assert outcome(edition(TURN, each("step_time", "ms", 13.5), changed), "recognition_light_in_turn") == expected
 
 
 def test_without_a_turn_nothing_is_said_of_recognition_in_it(told):

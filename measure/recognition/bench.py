@@ -1,4 +1,4 @@
-"""Measures a streaming recogniser key by key: here steps, their parts, the delay; the rest is asked of its helpers."""
+"""Measures a streaming recogniser key by key: here steps and their parts; the rest is asked of its helpers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 
 from measure import device, kernels, timing
 from measure.card import Watch
-from measure.recognition import capacity, emission, nemotron, stream
+from measure.recognition import emission, nemotron, stream
 from measure.recognition.counting import Counting
 from measure.recognition.nemotron import Recogniser
 from measure.recognition.scoring import Scoring
@@ -25,10 +25,6 @@ FEW = 30
 TRACED_STEPS = 8
 
 COLLECTOR = "Python's, what was loaded frozen"
-
-REACH_MS = 2.5
-"""By how much the last feature of a chunk reaches beyond it: half a window of 25 ms, less the 10 ms of a feature."""
-
 
 USUAL = "usual"
 
@@ -69,7 +65,6 @@ class Bench:
             "step_time": self._step,
             "buffered_step_time": self._step,
             "step_part_time": self._part,
-            "final_delay": self._delay,
             "chunk_length": self.counting.chunk,
             "loaded_weights": self._held,
             "parameters": self._held,
@@ -229,24 +224,6 @@ class Bench:
             "prompt": timed(lambda: streams.prompt(made[1])),
             "rnnt": timed(lambda: streams.decode(made[2])),
         }
-
-    def _delay(self, item: Key) -> None:
-        """Half a chunk, the step, and what the last feature reaches beyond the chunk.
-
-        Speech ends anywhere in a chunk, which then has to fill before its step can begin: half of it on average. While
-        steps are shorter than chunks, none waits for the one before.
-        """
-        chunk_ms = self.recogniser.shape.chunk_ms(self.right(item))
-        usual = item._replace(quantity="step_time")
-        if usual not in self._timed_steps:
-            self._time_steps(_in_turn(usual))
-        steps, of_steps = self._timed_steps[usual]
-        late = capacity.percentile(steps, capacity.PERCENTILE)
-        if late > chunk_ms:
-            raise NotImplementedError(f"a step takes {late:.0f} ms, its chunk {chunk_ms:.0f} ms: the delay would grow")
-        wait_ms = chunk_ms / 2 + REACH_MS
-        told: Config = {"wait_ms": wait_ms, "wait": "half a chunk, the mean; a whole one at most", "reach_ms": REACH_MS}
-        self.save(item, "ms", [wait_ms + step for step in steps], {**of_steps, **told})
 
     def _held(self, item: Key) -> None:
         if item.quantity == "parameters":
