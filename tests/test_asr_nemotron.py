@@ -357,7 +357,7 @@ def test_emissions_are_timed_in_turn(bench, monkeypatch):
     assert told == ["usual", "none", "every"] * (1 + EVERYTHING.repeats) + ["usual"]
     samples = [bench.session.load(of("step_part_time", part="rnnt", right=3, **more)) for more in FORCED]
     assert [sample.config["tokens_per_second"] for sample in samples] == [pytest.approx(4, rel=0.5), 0, 12.5]
-    assert {sample.config["steps_in_turn"] for sample in samples} == {3}
+    assert {sample.config["steps_in_turn"] for sample in samples} == {4}
 
 
 def test_what_was_loaded_is_frozen_while_keys_are_measured(small, monkeypatch):
@@ -388,6 +388,19 @@ def test_parts_of_the_same_steps_serve_all_their_keys(bench, monkeypatch):
         bench._part(of("step_part_time", part=part, right=3))
     assert len(made) == 3  # as usual, never, on each frame
     assert bench.session.load(of("step_part_time", part="rnnt", right=3)).config["device_waited_for"]
+
+
+def test_parts_are_timed_in_turn_with_whole_steps(bench, monkeypatch):
+    """Times of 1, 2, ... ms as asked: four parts, the whole step, then four parts of either other emission."""
+    took = iter(range(1, 1000))
+    monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), next(took) / 1e3)[1])
+    bench._part(of("step_part_time", part="rnnt", right=3))
+    sample = bench.session.load(of("step_part_time", part="rnnt", right=3))
+    assert sample.values == pytest.approx([4, 17, 30, 43])
+    assert sample.config["whole_step_ms"] == pytest.approx((18 + 31) / 2)
+    assert sample.config["tokens"] == pytest.approx(sample.config["tokens_per_second"] * 2 * 4 * 0.32)
+    bench._part(of("step_part_time", emission="none", part="rnnt", right=3))
+    assert "whole_step_ms" not in bench.session.load(of("step_part_time", emission="none", part="rnnt", right=3)).config
 
 
 # Streams

@@ -36,7 +36,9 @@ def each(quantity, unit, value, config=None, **told):
 
 
 def parts(quantity="step_part_time", **told):
-    return {text: s for name, ms in PARTS.items() for text, s in each(quantity, "ms", ms, part=name, **told).items()}
+    config = {"whole_step_ms": 12.5, "steps_in_turn": 4}
+    made = [each(quantity, "ms", ms, config, part=name, **told) for name, ms in PARTS.items()]
+    return {text: s for one in made for text, s in one.items()}
 
 
 TOGETHER = {
@@ -98,7 +100,7 @@ def test_what_a_step_consists_of(told):
     step = told.recognition.middle.step
     assert [step.part(name).value for name in ("features", "encoder", "prompt", "rnnt")] == [1.0, 16.0, 0.5, 2.5]
     assert step.parts_time.value == pytest.approx(20)
-    assert step.parts_ratio.value == pytest.approx(20 / 16)
+    assert step.parts_ratio.value == pytest.approx(20 / 12.5)
     assert step.encoder_share.value == pytest.approx(80)
     assert (step.rnnt_silent.value, step.rnnt_emitting.value) == (2, 3)
 

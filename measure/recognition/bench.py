@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -167,14 +168,16 @@ class Bench:
     def _time_parts(self, item: Key, told: dict[str, str]) -> None:
         """Keep the seconds of each part of each step, and what the configuration says of the steps.
 
-        Where all emissions are measured, their steps are made in turn: what drifts meanwhile, as the host's clock, and
-        what grows, as the tokens that NeMo turns into text anew at each step, then does so for all of them.
+        They are made in turn with whole steps, which the parts are held against, and where all emissions are measured
+        with those of the others: what drifts meanwhile, as the host's clock, and what grows, as the tokens that NeMo
+        turns into text anew at each step, then does so for all of them.
         """
         in_turn = self.scope.every and self.recogniser.weights == "random" and "encoder" not in told
-        repeats = min(self.scope.repeats, FEW) if in_turn else self.scope.repeats
+        repeats = min(self.scope.repeats, FEW)
         turns = {how: self.make(item) for how in (EMISSIONS if in_turn else (told.get("emission", USUAL),))}
         usual, watch = (float(self.recogniser.blank), self.recogniser.emission), Watch(self.session.device)
         values: dict[str, list[dict[str, float]]] = {how: [] for how in turns}
+        whole: list[float] = []
         try:
             for how, streams in turns.items():
                 self._emit(how, usual)
@@ -185,6 +188,8 @@ class Bench:
                 for how, streams in turns.items():
                     self._emit(how, usual)
                     values[how].append(self._parts(streams))
+                    if how == USUAL:
+                        whole.append(self.timed(streams))
             watch.end()
         finally:
             self._emit(USUAL, usual)
@@ -193,12 +198,15 @@ class Bench:
             asked = (
                 {**told, "emission": how} if how != USUAL else {name: told[name] for name in told if name != "emission"}
             )
+            of_whole: Config = {"whole_step_ms": statistics.median(whole)} if how == USUAL else {}
+            steps = len(values[how]) + (len(whole) if how == USUAL else 0)
             self._timed_parts[_asked(asked)] = (
                 values[how],
                 {
-                    **_of_steps(streams, len(values[how]), warmups, watch, of_emission),
+                    **_of_steps(streams, steps, warmups, watch, of_emission),
+                    **of_whole,
                     "device_waited_for": "after each part",
-                    "steps_in_turn": len(turns),
+                    "steps_in_turn": len(turns) + bool(whole),
                 },
             )
 
