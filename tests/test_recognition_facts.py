@@ -102,7 +102,7 @@ def test_what_a_step_consists_of(told):
     assert step.parts_time.value == pytest.approx(20)
     assert step.parts_ratio.value == pytest.approx(20 / 12.5)
     assert step.encoder_share.value == pytest.approx(80)
-    assert (step.rnnt_silent.value, step.rnnt_emitting.value) == (2, 3)
+    assert (step.rnnt_silent.value, step.rnnt_emitting.value, step.emission_gain.value) == (2, 3, 1.5)
 
 
 def test_the_packages_own_step_against_its_calls_one_by_one(told):
@@ -241,7 +241,7 @@ REFUTED = {
     "step_below_ceilings": [{f"{SUBJECT}/loaded_weights": sample("GB", 40.0)}],
     "recognition_in_kernels": [],
     "recognition_graph_pays": [each("step_time", "ms", 15.5, encoder="graph")],
-    "emission_takes_time": [each("step_part_time", "ms", 2.0, emission="every", part="rnnt")],
+    "emission_takes_time": [{of("step_part_time", 0, emission="every", part="rnnt"): sample("ms", 2.1)}],
     "transducer_within_bounds": [each("step_part_time", "ms", 4.0, part="rnnt")],
     "cache_serves_more": [each("buffered_streams", "1", lambda frames: 98.0 * frames)],
     "batched_serves_more": [each("streams", "1", lambda frames: 90.0 * frames, decoder="batched")],
@@ -265,6 +265,14 @@ def test_a_claim_follows_its_samples(name):
     assert outcome(edition(*HOLDS.get(name, ())), name) == "holds"
     assert outcome(edition(*REFUTED[name]), name) == "refuted"
     assert outcome(edition(samples=TOGETHER), name) == ("holds" if name == "chunk_is_frames" else "undecided")
+
+
+@pytest.mark.parametrize(
+    ("ms", "expected"), [(1.7, "refuted"), (1.85, "holds"), (2.5, "holds"), (3.25, "holds"), (3.4, "refuted")]
+)
+def test_the_transducer_may_be_a_tenth_beyond_either_bound(ms, expected):
+    """Without tokens it takes 2 ms, with one on each frame 3."""
+    assert outcome(edition(each("step_part_time", "ms", ms, part="rnnt")), "transducer_within_bounds") == expected
 
 
 def test_a_ceiling_of_either_kind_that_is_used_refutes():

@@ -99,6 +99,11 @@ class ChunkStep(Group):
         """The transducer when it emits one on each frame."""
         return self._part("rnnt", emission="every")
 
+    @fact("times")
+    def emission_gain(self) -> Quantity:
+        """How many times as long it takes with one on each frame as with none."""
+        return self.rnnt_emitting / self.rnnt_silent
+
     @property
     def bounds_in_turn(self) -> bool:
         """Whether the transducer's steps as usual and at its bounds were made in turn."""
