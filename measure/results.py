@@ -92,7 +92,6 @@ UNITS_OF = {
     "buffered_step_kernel_time": _TIME,
     "buffered_step_flops": ("FLOP",),
     "chunk_length": _TIME,
-    "final_delay": _TIME,
     "cache_memory": _SIZE,
     "stream_memory": _SIZE,
     "stream_difference": ("1",),
