@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from measure import malformed
+from measure import doubled, malformed
 
 T = TypeVar("T")
 
@@ -430,6 +430,8 @@ def parse(data: bytes, name: str = "results.json") -> Results:
     for run_id, times in Counter(run.id for run in runs).items():
         if times > 1:
             raise ResultsError(f"{name}: run {run_id!r} stands there twice. Give one of them another id.")
+    if doubled.doubled(data):
+        raise ResultsError(f"{name}: {malformed.twice(data)}. Remove the one that is wrong.")
     return Results(runs)
 
 
