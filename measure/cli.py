@@ -132,7 +132,7 @@ def run(
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure by name into a run; needs no site. Goes on where it was stopped."""
-    chosen = {"weights": weights, "device": _card(device)}
+    chosen = {"weights": weights, "device": device}
     settings = [*settings, *(f"{name}={value}" for name, value in chosen.items() if value)]
     job = _job(file, run_id, tuple(names), quick, settings)
     if again and (kept := runner.set_aside(file, run_id, job.names)):
@@ -148,9 +148,12 @@ def run(
 def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:
     results.check_id(run_id, f"--run {run_id!r}")
     options = dict(_setting(text) for text in settings)
+    asked = options.get("device", "")
+    if asked:
+        options["device"] = _card(asked)
     store.check_place(file)
-    job = Job(file, run_id, _machine(options.get("device", "")), names, quick, options, registry.PACKAGE)
-    job.measurements()
+    job = Job(file, run_id, _machine(options.get("device", ""), asked), names, quick, options, registry.PACKAGE)
+    job.check()
     return job
 
 
@@ -161,6 +164,8 @@ def _card(device: str) -> str:
         return device
     if kind != "cuda" or not number.isdecimal():
         raise ResultsError(f"--device {device!r}: not a card. Write cuda:0, cuda:1 and so on.")
+    if (there := machines.cards()) and int(number) >= len(there):
+        raise ResultsError(f"--device {device}: no such card. {_devices()}")
     os.environ["CUDA_VISIBLE_DEVICES"] = number
     return kind
 
@@ -172,11 +177,15 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _machine(device: str) -> Machine:
+def _machine(device: str, asked: str) -> Machine:
     try:
         return machines.describe(device)
     except ValueError as error:
-        raise ResultsError(f"--set device={device}: {error}.") from None
+        raise ResultsError(f"--device {asked}: {error}. {_devices()}") from None
+
+
+def _devices() -> str:
+    return f"This machine has {', '.join(machines.present())}. Choose one of these."
 
 
 def _carry_out(job: Job) -> list[Outcome]:
