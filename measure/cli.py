@@ -12,13 +12,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, TypedDict
 
 import typer
 
 from measure import doctor as diagnosis
-from measure import invocation, limits, models, registry, results, runner, screen, store
+from measure import inspection, invocation, limits, models, registry, results, runner, screen, store
 from measure import machine as machines
 from measure import merge as merging
 from measure.importers import store as importing
@@ -252,16 +253,30 @@ def _entry(measurement: Measurement, data: Results) -> Row:
 
 @app.command()
 def check(file: ResultsFile = RESULTS) -> None:
-    """The verdict on every sample, rejected ones first; exit code 1 if the file is not valid."""
+    """The verdict on every sample, rejected ones first, and what is odd; exit code 1 if the file is not valid."""
+    data = store.load(file)
     rows = [
         (limits.STATUSES.index(verdict.status), run.id, text, run, verdict)
-        for run in store.load(file).runs
+        for run in data.runs
         for text, verdict in limits.verdicts(run, models).items()
     ]
     for _, run_id, text, run, verdict in sorted(rows, key=lambda row: row[0]):
         screen.out.print(f"{verdict.status}  {run_id}  {text}  {screen.value(run.samples[text])}  {reason(verdict)}")
     counts = (f"{sum(row[4].status == status for row in rows)} {status}" for status in limits.STATUSES)
     screen.out.print(f"{file.name}: {', '.join(counts)}")
+    for told in (told for run in data.runs for told in inspection.unknown(run, registry.find())):
+        screen.err.print(f"warning: {file.name}: {screen.plain(told)}")
+    _refuse_dates(data, file)
+
+
+def _refuse_dates(data: Results, file: Path) -> None:
+    """Refuse samples measured in the future, the first by its name."""
+    now = datetime.now(UTC)
+    ahead = [place for run in data.runs for place in inspection.to_come(run, now)]
+    if ahead:
+        others = f", and {len(ahead) - 1} more" if len(ahead) > 1 else ""
+        cure = f"Correct it, or this machine's clock, by which it is {now:%Y-%m-%d}."
+        raise ResultsError(f"{file.name}: {ahead[0]}{others}. {cure}")
 
 
 def reason(verdict: limits.Verdict) -> str:

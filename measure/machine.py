@@ -20,9 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from measure.results import Machine
-
-DEVICES = ("cpu", "cuda", "mps")
+from measure.results import DEVICES, Machine
 
 _MEMORY_GRAIN = 2**26
 """Memory is rounded to 64 MiB: a kernel's update moves the total by less, and it is the same machine still."""
