@@ -92,6 +92,8 @@ def subject(session: Session) -> str:
 
 
 def plan(session: Session) -> list[Key]:
+    """Raises RecordingsError for recordings that are not there."""
+    recordings.check(session.options.get("audio", ""), session.options.get("recordings", ""))
     return [*speed_keys(subject(session), scope(session)), *error_keys(session)]
 
 

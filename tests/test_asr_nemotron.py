@@ -120,7 +120,7 @@ def test_every_device_has_a_plan(session, where, quick):
     assert asr_nemotron.subject(there).endswith("fp32" if where == "cpu" else "bf16")
 
 
-def test_facts_find_their_keys(session):
+def test_facts_find_their_keys(session, tmp_path):
     """The keys that templates/facts/recognition.py asks for are among those of a card's plan."""
     card = dataclasses.replace(session, machine=replace(session.machine, device="cuda"))
     planned = {str(item) for item in asr_nemotron.plan(card)}
@@ -128,7 +128,7 @@ def test_facts_find_their_keys(session):
     for right in LOOK_AHEADS:
         for quantity in ("step_time", "buffered_step_time", "streams"):
             assert f"{subject}/{quantity}?right={right}" in planned
-    scored = dataclasses.replace(card, options={"audio": "synthetic:a,fleurs:b"})
+    scored = dataclasses.replace(card, options={"audio": f"synthetic:{tmp_path},fleurs:hub:google/fleurs"})
     planned = {str(item) for item in asr_nemotron.plan(scored)}
     for right in LOOK_AHEADS:
         for label in ("synthetic", "fleurs"):

@@ -332,3 +332,44 @@ def test_an_edit_while_serving_makes_one_rebuild(tmp_path):
         late.append(rebuilt_once(server, lambda: edit_template(project), "zh/source/", 3))
         assert b"remark-of-a-test" in server.page("zh/source/")
     assert max(late) < 1, late
+
+
+def without_epochs(page: bytes) -> bytes:
+    """A page but for the numbers by which MkDocs' script knows of a rebuild."""
+    return re.sub(rb"livereload\(\d+, \d+\)", b"", page)
+
+
+def test_an_edit_that_cannot_be_rendered_is_told_and_the_site_stays_until_it_is_mended(tmp_path):
+    """MkDocs alone would let every browser wait."""
+    project = copy_project(tmp_path / "project")
+    results = project / "results.json"
+    whole = results.read_bytes()
+    with serving(project) as server:
+        before = without_epochs(server.page("zh/source/"))
+        for times, broken in enumerate(
+            (b'{"schema": 1, "runs": [', whole.replace(b'"unit"', b'"unit": "s", "unit"', 1)), 1
+        ):
+            results.write_bytes(broken)
+            server.wait("The site is served as it was before", times)
+            assert server.count("error: results.json: ") == times and server.count("appear stuck") == 0
+            assert without_epochs(server.page("zh/source/")) == before
+        results.write_bytes(whole)
+        edit_results(results)
+        server.wait("Documentation built in", 2)
+        server.wait("Reloading browsers", 3)
+        assert without_epochs(server.page("zh/source/")) not in (before, b"")
+
+
+@pytest.mark.parametrize(("error", "kept"), [("NotRendered", True), ("PluginError", False)])
+def test_only_what_cannot_be_rendered_leaves_the_site_as_it_was(hook, error, kept):
+    """Another error may come once the site is cleared away."""
+
+    def build():
+        hook.on_build_error(error=getattr(hook, error)("wrong"))
+        raise hook.Abort("Aborted")
+
+    if kept:
+        hook.patient(build)()
+    else:
+        with pytest.raises(hook.Abort):
+            hook.patient(build)()
