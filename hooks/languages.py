@@ -11,21 +11,35 @@ import logging
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import jieba  # type: ignore[import-untyped]
+import jinja2
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
+from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
-ALTERNATE = re.compile(r'\n\s*<link rel="alternate" [^>]*hreflang="[^>]*>')
+ALTERNATE = re.compile(r'\n\s*<link rel="alternate" href="[^>]*hreflang="[^>]*>')
+"""The theme's links to other languages, by the order of their attributes."""
+
 BASE = re.compile(r'(<script id="__config" type="application/json">.*?"base": ")([^"]*)(")', re.DOTALL)
 INDEX = Path("search") / "search_index.json"
+TERRITORIES = {"ko": "ko_KR", "en": "en_GB", "zh": "zh_CN"}
+"""Languages as cards in messages name them."""
 
 
 def on_startup(**_: object) -> None:
     """Keeps the word splitter of the Chinese index from telling, in four lines a build, that it read its dictionary."""
     jieba.setLogLevel(logging.WARNING)
+
+
+def on_env(env: jinja2.Environment, config: MkDocsConfig, files: Files) -> jinja2.Environment:
+    """Gives templates whole addresses and languages with a territory, for overrides/partials/elsewhere.html."""
+    env.filters["absolute"] = lambda url: urljoin(f"{(config.site_url or '').rstrip('/')}/", url)
+    env.filters["territory"] = TERRITORIES.__getitem__
+    return env
 
 
 @event_priority(-200)
@@ -52,10 +66,9 @@ def on_post_template(output_content: str, template_name: str, config: MkDocsConf
 
 @event_priority(-200)
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Points the page's search at its language's index and drops its alternate links.
+    """Points the page's search at its language's index and drops the theme's alternate links.
 
-    For each alternate link the theme's script asks for a sitemap.xml beside it, which is not there. Search engines find
-    the same links in the site's one sitemap.xml.
+    They are relative, which search engines do not take; overrides/partials/elsewhere.html has whole ones.
     """
     i18n = config.plugins["i18n"]
     output = ALTERNATE.sub("", output)
