@@ -20,6 +20,7 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
+from words import words
 
 ALTERNATE = re.compile(r'\n\s*<link rel="alternate" href="[^>]*hreflang="[^>]*>')
 """The theme's links to other languages, by the order of their attributes."""
@@ -36,9 +37,11 @@ def on_startup(**_: object) -> None:
 
 
 def on_env(env: jinja2.Environment, config: MkDocsConfig, files: Files) -> jinja2.Environment:
-    """Gives templates whole addresses and languages with a territory, for overrides/partials/elsewhere.html."""
+    """Gives the templates in overrides/ whole addresses, languages with a territory, and the words of the 404 page."""
+    missing = words("missing")
     env.filters["absolute"] = lambda url: urljoin(f"{(config.site_url or '').rstrip('/')}/", url)
     env.filters["territory"] = TERRITORIES.__getitem__
+    env.filters["missing_word"] = lambda name, language: missing[name][language]
     return env
 
 
@@ -54,9 +57,9 @@ def on_page_context(context: dict[str, Any], page: Page, config: MkDocsConfig, n
 
 @event_priority(-200)
 def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
-    """Keeps the page for addresses that do not exist, of which there is one, in the default language.
+    """Keeps the page for addresses that do not exist, of which there is one, as the default language's build made it.
 
-    An empty text is not written, so that what the last language's build would put there does not replace it.
+    It holds all languages. An empty text is not written, so that the last language's build does not replace it.
     """
     if template_name != "404.html":
         return output_content

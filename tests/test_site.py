@@ -128,7 +128,7 @@ def test_every_other_script_is_ours_or_the_themes(site):
     """In docs/ what is not ours is the recorded bundle; the site adds only the theme's own files, as installed."""
     docs, built = scripts(PROJECT / "docs"), scripts(site)
     ours = PROJECT / "docs" / "assets" / "javascripts"
-    names = ("alternates.js", "calculator.js", "charts.js", "quantity.js")
+    names = ("alternates.js", "calculator.js", "charts.js", "missing.js", "quantity.js")
     assert set(docs.values()) == {BUNDLE, *(ours / name for name in names)}
     assert docs.keys() < built.keys()
     theme = Path(material.__file__).parent / "templates"
