@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from markupsafe import Markup
 
 from measure import limits
 from measure.results import Results, ResultsError
-from templates import charts, claims, config
+from templates import charts, claims, config, description
 from templates.calculator.page import Calculator
 from templates.compare import Side, Sides
 from templates.compare_page import Beside
@@ -24,6 +23,7 @@ from templates.config import ConfigError
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
 from templates.facts.language_model import LanguageModel
+from templates.front_matter import front_matter
 from templates.html import element
 from templates.labels import LANGUAGES
 from templates.quantity import tree
@@ -140,10 +140,10 @@ def _runs(runs: list[Executed], told: Told, first: Told, voice: Voice) -> tuple[
 def article(told: Told, voice: Voice, *, searchable: bool = True) -> str:
     """The article page of an edition, in the voice's language."""
     page = Page(told, voice)
-    hidden = "" if searchable else "search:\n  exclude: true\n"
-    title = voice.labels.get("article", "title")
-    head = f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\n{hidden}---\n\n"
-    return head + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
+    edition = told.edition.id
+    title = f"{voice.labels.get('article', 'title')}{voice.colon}{voice.labels.get('edition', edition)}"
+    head = front_matter(title, description.article(edition, told.claims.values(), voice), searchable=searchable)
+    return head + "\n" + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
 
 
 class Compared(NamedTuple):

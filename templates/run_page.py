@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from measure.results import Run, parse_key
-from templates import formats
+from templates import description, formats
 from templates.changes import machine
 from templates.changes.claim import Turn
 from templates.changes.machine import Differences
@@ -72,6 +72,7 @@ class RunPage:
         """All of them."""
         return {
             "run": self.run,
+            "description": Markup(self._description()),
             "first": self.first,
             "rows": list(self._rows()),
             "measurements": list(self._measurements()),
@@ -81,6 +82,10 @@ class RunPage:
             "counts": list(self._counts()),
             "groups": [(group, rows) for group in GROUPS if (rows := list(self._group(group)))],
         }
+
+    def _description(self) -> str:
+        date = self.voice.date(self.run.started)
+        return description.run(self.run.id, self.voice.machine(self.run).striptags(), date, self.voice)
 
     # What was measured
 

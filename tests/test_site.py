@@ -101,7 +101,7 @@ def test_nothing_is_loaded_from_elsewhere(site):
     for page in pages(site):
         for tag, attributes in markup(page.file).tags:
             loads = attributes.get("src", "") if tag != "link" else attributes.get("href", "")
-            if attributes.get("rel") != "canonical":
+            if attributes.get("rel") not in ("alternate", "canonical"):
                 assert not re.match(r"(https?:)?//", loads), (page.path, tag, attributes)
     for sheet in (PROJECT / "docs" / "assets" / "stylesheets").glob("*.css"):
         assert not re.search(r"url\(|@import", sheet.read_text(encoding="utf-8")), sheet.name
@@ -128,7 +128,8 @@ def test_every_other_script_is_ours_or_the_themes(site):
     """In docs/ what is not ours is the recorded bundle; the site adds only the theme's own files, as installed."""
     docs, built = scripts(PROJECT / "docs"), scripts(site)
     ours = PROJECT / "docs" / "assets" / "javascripts"
-    assert set(docs.values()) == {BUNDLE, *(ours / name for name in ("calculator.js", "charts.js", "quantity.js"))}
+    names = ("alternates.js", "calculator.js", "charts.js", "missing.js", "quantity.js")
+    assert set(docs.values()) == {BUNDLE, *(ours / name for name in names)}
     assert docs.keys() < built.keys()
     theme = Path(material.__file__).parent / "templates"
     strange = [str(p) for p, file in built.items() if file.read_bytes() != docs.get(p, theme / p).read_bytes()]
