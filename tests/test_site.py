@@ -125,12 +125,18 @@ def test_the_plotly_bundle_is_the_recorded_one():
 
 
 def test_every_other_script_is_ours_or_the_themes(site):
-    """In docs/ what is not ours is the recorded bundle; the site adds only the theme's own files, as installed."""
+    """In docs/ what is not ours is the recorded bundle; the site adds receipts and the theme's files, as installed."""
     docs, built = scripts(PROJECT / "docs"), scripts(site)
     ours = PROJECT / "docs" / "assets" / "javascripts"
-    assert set(docs.values()) == {BUNDLE, *(ours / name for name in ("calculator.js", "charts.js", "quantity.js"))}
+    assert set(docs.values()) == {
+        BUNDLE,
+        *(ours / name for name in ("at-hand.js", "calculator.js", "charts.js", "quantity.js")),
+    }
     assert docs.keys() < built.keys()
     theme = Path(material.__file__).parent / "templates"
+    made = {place for place in built if place.parts[-3:-1] == ("receipts", "at-hand")}
+    assert all(built[place].read_text(encoding="utf-8").startswith("receiptsAtHand({") for place in made)
+    built = {place: file for place, file in built.items() if place not in made}
     strange = [str(p) for p, file in built.items() if file.read_bytes() != docs.get(p, theme / p).read_bytes()]
     assert strange == []
 
