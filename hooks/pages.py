@@ -14,6 +14,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import event_priority
+from mkdocs.structure.pages import Page
 
 MEASURE = tuple(f"measure/{name}" for name in ("limits", "models.py", "models.toml", "results.py", "store.py"))
 SOURCES = ("results.json", "templates", *MEASURE)
@@ -37,6 +38,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
+def on_page_read_source(page: Page, config: MkDocsConfig) -> str | None:
+    """The start page that has the reader's own edition among the others, in the place of the committed one."""
+    start = Path(config.docs_dir, page.file.src_uri)
+    own = start.parent / OWN_START
+    return own.read_text(encoding="utf-8") if start.name == "index.md" and own.is_file() else None
+
+
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> LiveReloadServer:
     """Watches the sources instead of docs/: the renderer writes there, and each edit would make a second rebuild."""
     server.unwatch(config.docs_dir)
@@ -45,6 +53,9 @@ def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[
             server.watch(str(root(config) / path))
     return server
 
+
+OWN_START = "here/start.md"
+"""Beside the start page of a language; no page of its own, which mkdocs.yml says too."""
 
 HERE = {
     "edition-here": [

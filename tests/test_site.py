@@ -274,6 +274,18 @@ def test_the_readers_own_edition_is_in_the_navigation_where_it_was_rendered(hook
     assert config.nav == ["index.md", hook.HERE]
 
 
+def test_the_start_page_has_the_readers_own_edition_where_it_was_rendered(hook, tmp_path):
+    """In its language, and no other page of the name is touched."""
+    config, place = configuration(tmp_path, building=False), tmp_path / "docs" / "ko" / "here" / "start.md"
+    start, article = (SimpleNamespace(file=SimpleNamespace(src_uri=uri)) for uri in ("ko/index.md", "ko/here/index.md"))
+    assert hook.on_page_read_source(start, config) is None
+    place.parent.mkdir(parents=True)
+    place.write_text("# with my own", encoding="utf-8")
+    assert hook.on_page_read_source(start, config) == "# with my own"
+    assert hook.on_page_read_source(article, config) is None
+    assert hook.on_page_read_source(SimpleNamespace(file=SimpleNamespace(src_uri="en/index.md")), config) is None
+
+
 def test_the_pages_of_runs_are_in_the_navigation(hook, monkeypatch, tmp_path):
     monkeypatch.setattr(hook, "render", lambda project: None)
     for run in ("one", "another"):
