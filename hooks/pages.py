@@ -15,6 +15,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort, PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import event_priority
+from mkdocs.structure.pages import Page
 
 MEASURE = tuple(f"measure/{name}" for name in ("limits", "models.py", "models.toml", "results.py", "store.py"))
 SOURCES = ("results.json", "templates", *MEASURE)
@@ -54,6 +55,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
+def on_page_read_source(page: Page, config: MkDocsConfig) -> str | None:
+    """The start page that has the reader's own edition among the others, in the place of the committed one."""
+    start = Path(config.docs_dir, page.file.src_uri)
+    own = start.parent / OWN_START
+    return own.read_text(encoding="utf-8") if start.name == "index.md" and own.is_file() else None
+
+
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> LiveReloadServer:
     """Watches the sources instead of docs/: the renderer writes there, and each edit would make a second rebuild.
 
@@ -80,6 +88,9 @@ def patient(build: Callable[[], None]) -> Callable[[], None]:
 
     return built
 
+
+OWN_START = "here/start.md"
+"""Beside the start page of a language; no page of its own, which mkdocs.yml says too."""
 
 HERE = {
     "edition-here": [

@@ -125,13 +125,16 @@ def test_the_plotly_bundle_is_the_recorded_one():
 
 
 def test_every_other_script_is_ours_or_the_themes(site):
-    """In docs/ what is not ours is the recorded bundle; the site adds only the theme's own files, as installed."""
+    """In docs/ what is not ours is the recorded bundle; the site adds receipts and the theme's files, as installed."""
     docs, built = scripts(PROJECT / "docs"), scripts(site)
     ours = PROJECT / "docs" / "assets" / "javascripts"
-    names = ("alternates.js", "calculator.js", "charts.js", "missing.js", "quantity.js")
+    names = ("alternates.js", "at-hand.js", "calculator.js", "charts.js", "missing.js", "quantity.js")
     assert set(docs.values()) == {BUNDLE, *(ours / name for name in names)}
     assert docs.keys() < built.keys()
     theme = Path(material.__file__).parent / "templates"
+    made = {place for place in built if place.parts[-3:-1] == ("receipts", "at-hand")}
+    assert all(built[place].read_text(encoding="utf-8").startswith("receiptsAtHand({") for place in made)
+    built = {place: file for place, file in built.items() if place not in made}
     strange = [str(p) for p, file in built.items() if file.read_bytes() != docs.get(p, theme / p).read_bytes()]
     assert strange == []
 
@@ -267,6 +270,18 @@ def test_the_readers_own_edition_is_in_the_navigation_where_it_was_rendered(hook
     (tmp_path / "docs" / "ko" / "here" / "index.md").touch()
     config = hook.on_config(hook.on_config(configuration(tmp_path, building=False)))
     assert config.nav == ["index.md", hook.HERE]
+
+
+def test_the_start_page_has_the_readers_own_edition_where_it_was_rendered(hook, tmp_path):
+    """In its language, and no other page of the name is touched."""
+    config, place = configuration(tmp_path, building=False), tmp_path / "docs" / "ko" / "here" / "start.md"
+    start, article = (SimpleNamespace(file=SimpleNamespace(src_uri=uri)) for uri in ("ko/index.md", "ko/here/index.md"))
+    assert hook.on_page_read_source(start, config) is None
+    place.parent.mkdir(parents=True)
+    place.write_text("# with my own", encoding="utf-8")
+    assert hook.on_page_read_source(start, config) == "# with my own"
+    assert hook.on_page_read_source(article, config) is None
+    assert hook.on_page_read_source(SimpleNamespace(file=SimpleNamespace(src_uri="en/index.md")), config) is None
 
 
 def test_the_pages_of_runs_are_in_the_navigation(hook, monkeypatch, tmp_path):
