@@ -104,10 +104,12 @@ def test_what_takes_long_comes_after_what_takes_little_and_the_profiler_last(ses
     assert sought[: len(LOOK_AHEADS)] == plain
     graphs = [place for place, item in enumerate(planned) if dict(item.parameters).get("encoder") == "graph"]
     assert max(graphs) < planned.index(sought[0])
-    other = planned.index(sought[len(plain)])
-    assert planned[other : other + 2 * len(LOOK_AHEADS)] == sought[len(plain) :]
+    other, longer = planned.index(sought[len(plain)]), len(asr_nemotron.FULL.windows)
+    others = 2 * len(LOOK_AHEADS) + longer
+    assert planned[other : other + others] == sought[len(plain) :]
+    assert sum("window" in dict(item.parameters) for item in sought) == longer
     assert not any(item.quantity.endswith("streams") for item in planned[planned.index(plain[-1]) + 1 : other])
-    assert len(planned) == other + 2 * len(LOOK_AHEADS) + sum(traced)
+    assert len(planned) == other + others + sum(traced)
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda", "mps"])

@@ -61,6 +61,7 @@ SAMPLES = {
     **each("buffered_step_flops", "FLOP", lambda frames: 32e9 + 8e9 * frames, {"window_s": 4.5}),
     **each("buffered_step_flops", "FLOP", 100e9, {"window_s": 5.4}, window="5.6"),
     **each("buffered_step_time", "ms", 48.0, window="5.6"),
+    of("buffered_streams", 3, window="5.6"): sample("1", 60.0),
     **each("step_flops", "FLOP", lambda frames: 2e9 * frames, cache="keys_values"),
     **each("step_part_time", "ms", 8.0, cache="keys_values", part="encoder"),
     **parts(),
@@ -142,6 +143,7 @@ def test_a_longer_window(told):
     window = told.recognition.middle.windows[0]
     assert (window.window_length.value, window.buffered_time.value) == (5.4, 48.0)
     assert (window.cache_gain.value, window.work_gain.value) == pytest.approx((3, 6.25))
+    assert window.buffered_streams.value == 60
     assert not told.recognition.middle.windows[1].work_gain.measured
 
 

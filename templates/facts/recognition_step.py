@@ -250,6 +250,11 @@ class ChunkWindow(Group):
     def buffered_flops(self) -> Quantity:
         return self.chunk.get("buffered_step_flops", "GFLOP", window=self.seconds)
 
+    @fact("1", decimals=0)
+    def buffered_streams(self) -> Quantity:
+        """Streams that keep up when such a window is encoded again; measured with the middle chunk."""
+        return self.chunk.get("buffered_streams", "1", window=self.seconds)
+
     @fact("times", significant=2)
     def cache_gain(self) -> Quantity:
         return self.buffered_time / self.chunk.step_time
