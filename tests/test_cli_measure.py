@@ -235,14 +235,14 @@ def test_a_run_without_fault_is_not_commented(call):
 def test_a_file_that_may_not_be_read_is_one_line(call, monkeypatch, words):
     """Also where no option names it; tests may run as a user who may read everything."""
     put(reported())
-    real, allowed = Path.read_bytes, os.access
+    real, allowed = Path.open, os.access
 
-    def read(path):
+    def opened(path, *more, **named):
         if path.name == "results.json":
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return real(path)
+        return real(path, *more, **named)
 
-    monkeypatch.setattr(Path, "read_bytes", read)
+    monkeypatch.setattr(Path, "open", opened)
     monkeypatch.setattr(os, "access", lambda path, *more, **named: "results" not in str(path) and allowed(path, *more))
     assert refused(call(*words), "error: results.json: cannot be read (Permission denied). Allow yourself to read it")
 
