@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 
 from measure import limits
@@ -20,6 +21,7 @@ from templates.calculator.page import Calculator
 from templates.compare import Side, Sides
 from templates.compare_page import Beside
 from templates.config import ConfigError
+from templates.data_page import Data
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
 from templates.facts.language_model import LanguageModel
@@ -99,6 +101,18 @@ def pages_of(told: list[Told]) -> dict[str, str]:
     return files
 
 
+@_nothing_collected()
+def values_of(told: list[Told]) -> str:
+    """Every fact's value and unit by edition and name, as JSON; the value is null where it is unmeasured."""
+    editions = {
+        each.edition.id: {
+            fact.name: (fact.value, fact.shown_in) for group in each.edition.all_groups() for fact in group.own_facts()
+        }
+        for each in told
+    }
+    return msgspec.json.encode(editions).decode()
+
+
 def _edition(told: Told, first: Told, runs: list[Executed], said: set[str]) -> dict[str, str]:
     """An edition's article, the pages of its runs, its charts and receipts; `said` is printed elsewhere besides."""
     name, voices = told.edition.id, [Voice(language, shared=told.shared) for language in LANGUAGES]
@@ -173,7 +187,7 @@ def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
     public = Sides(side for side in everywhere if side.edition.id != "here")
     # Pages beside the start page are served from a folder of their own.
     places = [("index", "start", "", public)]
-    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator")]
+    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator", "data")]
     if len(public) < len(everywhere):
         places += [(f"here/{name}", name, "../../", everywhere) for name in ("compare", "calculator")]
     pages, said = {}, {each.edition.id: set[str]() for each in told}
@@ -184,6 +198,7 @@ def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
             f"{folder}/{language}.md.j2",
             editions=sides.editions,
             beside=Beside(sides, voices),
+            data=Data(told[0].edition.results, page.voice),
             up=Markup("../" if "/" in name else ""),
             compared=[one for edition in sides.editions for one in _compared(edition, voices[edition.id])],
             # A reader's own edition is the first that the calculator takes its numbers from.
