@@ -36,7 +36,7 @@ ADDRESS = re.compile(r'("at":"[^"#]*/)#')
 
 CHART = re.compile(r'( data-chart="[^"]*\.)json"')
 BUNDLE = re.compile(r'<script src="([^"]*?)assets/javascripts/bundle\.')
-WORKERS = "worker-src 'self'"
+POLICY = re.compile(r'(http-equiv="Content-Security-Policy" content=")([^"]*)')
 
 
 @event_priority(-400)
@@ -78,7 +78,12 @@ def page(html: str, site_url: str) -> str:
     html = ADDRESS.sub(r"\1index.html#", html)
     html = CHART.sub(r'\1js"', html)
     html = BUNDLE.sub(r'<script src="\1assets/javascripts/worker.js"></script>\n      \g<0>', html)
-    return html.replace(WORKERS, f"{WORKERS} blob:")
+    return POLICY.sub(lambda found: found[1] + policy(found[2]), html)
+
+
+def policy(told: str) -> str:
+    """The pages' policy where what is the site's own has no host, and a worker comes from a text."""
+    return told.replace("'self'", "'self' file:").replace("worker-src 'self'", "worker-src 'self' blob:")
 
 
 def named(address: str, site_url: str) -> str:
