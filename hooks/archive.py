@@ -36,6 +36,9 @@ ADDRESS = re.compile(r'("at":"[^"#]*/)#')
 
 CHART = re.compile(r'( data-chart="[^"]*\.)json"')
 BUNDLE = re.compile(r'<script src="([^"]*?)assets/javascripts/bundle\.')
+WITHIN_SCRIPT = re.compile(r'(href=\\")([^"#?\\]*)')
+"""A link of a receipt at hand, which comes as a text in a script."""
+
 POLICY = re.compile(r'(http-equiv="Content-Security-Policy" content=")([^"]*)')
 
 
@@ -65,6 +68,9 @@ def files(site: Path, site_url: str) -> Iterator[tuple[PurePosixPath, str | byte
             yield name.with_suffix(".js"), f"var __index = {index(path.read_text(encoding='utf-8'))};"
         elif name.suffix == ".json" and "charts" in name.parts:
             yield name.with_suffix(".js"), f"document.currentScript.figure = {path.read_text(encoding='utf-8')};"
+        elif "at-hand" in name.parts:
+            text = path.read_text(encoding="utf-8")
+            yield name, WITHIN_SCRIPT.sub(lambda found: found[1] + named(found[2], site_url), text)
         else:
             yield name, path.read_bytes()
             if name.match("workers/search.*.min.js"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -84,6 +85,21 @@ def test_its_languages_lead_to_each_other_and_its_numbers_to_receipts(reader):
     reader.page.wait_for_url("**/source/receipts/index.html#*")
     assert reader.page.locator(".receipt:target, .receipt-missing > li:target").count() == 1
     assert reader.faults == []
+
+
+def test_its_receipts_are_at_hand_and_lead_on(reader, copy):
+    reader.visit("en/cpu/index.html")
+    reader.page.locator("article a.fact.calculated").first.hover()
+    card = reader.page.locator(".at-hand .receipt")
+    card.locator("dl").wait_for()
+    for address in card.locator("a").evaluate_all("all => all.map(a => a.href)"):
+        assert Path(unquote(urlsplit(address).path)).is_file(), address
+    folders = [text for text in scripts(copy) if re.search(r'href=\\"(?!https?:)[^"]*/\\"', text)]
+    assert folders == [] and reader.faults == []
+
+
+def scripts(copy) -> list[str]:
+    return [file.read_text(encoding="utf-8") for file in copy.glob("**/at-hand/*.js")]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

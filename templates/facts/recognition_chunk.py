@@ -6,21 +6,25 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from measure.results import Key, key
+from templates.facts.constants import TWO
 from templates.facts.group import Group, fact
 from templates.facts.recognition_errors import ChunkErrors
 from templates.facts.recognition_step import WINDOWS, ChunkStep, ChunkWindow, ChunkWork
-from templates.quantity import Kind, Quantity, constant
+from templates.quantity import Kind, Quantity, Sampled, constant, missing
 
 if TYPE_CHECKING:
     from templates.facts.recognition import Recognition
 
 MEASUREMENT = "asr_nemotron"
 CARD = "model card of nemotron-3.5-asr-streaming-0.6b"
+CONFIGURATION = "configuration of nemotron-3.5-asr-streaming-0.6b"
 LATE = 95
 """The percentile of a step's time that has to stay within its chunk."""
 
 FRAME = constant(80, "ms", "frame", CARD, Kind.CITED)
 ONE_FRAME = constant(1, "1", "one_frame")
+FEATURE_WINDOW = constant(25, "ms", "feature_window", CONFIGURATION, Kind.CITED)
+FEATURE_HOP = constant(10, "ms", "feature_hop", CONFIGURATION, Kind.CITED)
 CARD_CHUNKS = {0: 80, 1: 160, 3: 320, 6: 560, 13: 1120}
 """Chunk in ms on the model card, by the right context in frames that the model was trained for (att_context_size)."""
 
@@ -107,14 +111,29 @@ class Chunk(Group):
         return self.buffered_time / self.step_time
 
     @fact("ms")
+    def wait(self) -> Quantity:
+        """Mean time until a chunk is full in which speech ended: half of it, and what its last feature reaches beyond.
+
+        Features stand in the middle of their windows.
+        """
+        return self.length / TWO + (FEATURE_WINDOW / TWO - FEATURE_HOP)
+
+    @fact("ms")
     def final_delay(self) -> Quantity:
-        """From the end of speech to the final result."""
-        return self.get("final_delay", "ms")
+        """From the end of speech to the final result. While steps keep up, none waits for the one before.
+
+        Where late ones outlast their chunk there is none to tell: it would grow as long as somebody speaks.
+        """
+        step = self.late_step if self.late_step.measured else self.step_time
+        if step.measured and (step.value or 0.0) > (self.length.value or 0.0):
+            text = str(self.key("step_time"))
+            return missing("ms", Sampled(self.samples.run_id, text), "outlasted", text)
+        return self.wait + self.step_time
 
     @fact("%", decimals=0)
     def wait_share(self) -> Quantity:
-        """Share of that delay in which the chunk fills, the mean over all places in a chunk where speech may end."""
-        return self.told("final_delay", "wait_ms", "ms") / self.final_delay
+        """Share of that delay in which the chunk fills."""
+        return self.wait / self.final_delay
 
     @fact("1", decimals=0)
     def streams(self) -> Quantity:
