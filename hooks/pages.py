@@ -21,6 +21,9 @@ MEASURE = tuple(f"measure/{name}" for name in ("limits", "models.py", "models.to
 SOURCES = ("results.json", "templates", *MEASURE)
 """What the rendered pages follow from."""
 
+VALUES = Path(".cache") / "values.json"
+"""Where rendering leaves the values of all facts, for the tables that the site offers as files; below the project."""
+
 ASSETS = ("docs/assets/stylesheets", "docs/assets/javascripts", "overrides")
 """What is written by hand and goes into the site as it is."""
 
@@ -121,7 +124,7 @@ def root(config: MkDocsConfig) -> Path:
 
 def render(project: Path) -> None:
     """Runs `python -m templates`. No bytecode is written, as that would touch templates/, which is watched."""
-    command = [sys.executable, "-B", "-m", "templates"]
+    command = [sys.executable, "-B", "-m", "templates", "--values", str(project / VALUES)]
     run = subprocess.run(command, cwd=project, capture_output=True, text=True, encoding="utf-8", check=False)
     if run.returncode:
         raise NotRendered(f"python -m templates could not render the pages:\n{(run.stderr or run.stdout).strip()}")

@@ -17,10 +17,10 @@ from templates.changes import machine, runs
 from templates.charts import checked
 from templates.config import ConfigError
 from templates.facts.edition import Edition, editions
-from templates.render import RenderError, pages_of, tell
+from templates.render import RenderError, pages_of, tell, values_of
 from templates.truth import Claim
 from templates.voice import Voice
-from templates.write import WriteError, differences, write
+from templates.write import WriteError, differences, replace, write
 
 ROOT = Path(__file__).parent.parent
 
@@ -43,6 +43,9 @@ def render(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if a page is stale.")
     ] = False,
+    values: Annotated[
+        Path | None, typer.Option("--values", help="Also write every fact's value and unit to this file, as JSON.")
+    ] = None,
 ) -> None:
     """Render every page from the results file."""
     if context.invoked_subcommand:
@@ -56,6 +59,8 @@ def render(
         _check(files, out)
         return
     changed = write(files, out)
+    if values:
+        replace(values, values_of(told))
     for path in changed:
         if path.endswith(".md"):
             print(f"changed {path}")

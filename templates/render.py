@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 
 from measure import limits
@@ -20,6 +21,7 @@ from templates.calculator.page import Calculator
 from templates.compare import Side, Sides
 from templates.compare_page import Beside
 from templates.config import ConfigError
+from templates.data_page import Data
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
 from templates.facts.language_model import LanguageModel
@@ -110,6 +112,18 @@ def pages_of(told: list[Told]) -> dict[str, str]:
     return files
 
 
+@_nothing_collected()
+def values_of(told: list[Told]) -> str:
+    """Every fact's value and unit by edition and name, as JSON; the value is null where it is unmeasured."""
+    editions = {
+        each.edition.id: {
+            fact.name: (fact.value, fact.shown_in) for group in each.edition.all_groups() for fact in group.own_facts()
+        }
+        for each in told
+    }
+    return msgspec.json.encode(editions).decode()
+
+
 def _edition(told: Told, first: Told, runs: list[Executed]) -> tuple[dict[str, str], set[str]]:
     """An edition's article, the pages of its runs and its charts, and the names of the facts that they print."""
     name, said = told.edition.id, set[str]()
@@ -195,7 +209,7 @@ def _around(told: list[Told], articles: dict[str, str]) -> tuple[dict[str, str],
     public = Sides(side for side in everywhere if side.edition.id != "here")
     # Pages beside the start page are served from a folder of their own.
     places = [("index", "start", "", public)]
-    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator")]
+    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator", "data")]
     if len(public) < len(everywhere):
         # hooks/pages.py shows this start page in the place of the committed one, which stays as it is.
         places += [("here/start", "start", "", everywhere)]
@@ -208,6 +222,7 @@ def _around(told: list[Told], articles: dict[str, str]) -> tuple[dict[str, str],
             f"{folder}/{language}.md.j2",
             editions=sides.editions,
             beside=Beside(sides, voices),
+            data=Data(told[0].edition.results, page.voice),
             up=Markup("../" if up == "../../" else ""),
             own=Markup("here/" if sides is everywhere and sides is not public else ""),
             compared=[one for edition in sides.editions for one in _compared(edition, voices[edition.id])],

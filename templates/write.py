@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MANIFEST = ".rendered"
@@ -23,13 +24,25 @@ def write(files: dict[str, str], out: Path) -> list[str]:
 
     What is about to be written is listed first, so that whatever interrupts it leaves no file that nobody answers for.
     """
-    try:
+    with _named(out):
         return _write(files, out)
+
+
+def replace(path: Path, text: str) -> None:
+    """Write one file, of which no manifest tells. Raises WriteError."""
+    with _named(path):
+        _replace(path, text)
+
+
+@contextmanager
+def _named(place: Path) -> Iterator[None]:
+    """Names the path of what cannot be written, and the cure."""
+    try:
+        yield
     except OSError as error:
-        place = error.filename or out
         raise WriteError(
-            f"{place}: cannot be written ({error.strerror}). Make room there or allow writing to it, then run again; "
-            "`python -m templates --out FOLDER` writes the pages elsewhere."
+            f"{error.filename or place}: cannot be written ({error.strerror}). Make room there or allow writing to it, "
+            "then run again; `python -m templates --out FOLDER` writes the pages elsewhere."
         ) from None
 
 

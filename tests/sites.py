@@ -15,7 +15,17 @@ from pathlib import Path
 PROJECT = Path(__file__).parent.parent
 LANGUAGES = ("ko", "en", "zh")
 DEFAULT = "ko"
-PARTS = ("docs", "hooks", "measure", "mkdocs.yml", "overrides", "pyproject.toml", "results.json", "templates")
+PARTS = (
+    "CITATION.cff",
+    "docs",
+    "hooks",
+    "measure",
+    "mkdocs.yml",
+    "overrides",
+    "pyproject.toml",
+    "results.json",
+    "templates",
+)
 """What a build needs of the project."""
 
 

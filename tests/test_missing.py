@@ -26,23 +26,23 @@ def test_it_speaks_the_language_of_the_address(browser, address, address_of):
     path, language = address_of
     with opened(browser, address, path) as watched:
         page = watched.page
-        assert page.locator(".missing > section").evaluate_all(SECTIONS) == [[language, True]]
+        assert page.locator(".no-page > section").evaluate_all(SECTIONS) == [[language, True]]
         assert page.locator("html").get_attribute("lang") == language
         assert not [fault for fault in watched.faults if "404" not in fault], watched.faults
-        name = page.locator(".missing > section").get_attribute("data-name")
+        name = page.locator(".no-page > section").get_attribute("data-name")
         assert page.title() == f"404 - {name}" and page.locator(".md-header__topic").first.inner_text().strip() == name
         start = address + ("" if language == "ko" else f"{language}/")
         assert page.locator(".md-logo").evaluate("a => a.href") == start
-        page.locator(".missing a").nth(1).click()
+        page.locator(".no-page a").nth(1).click()
         page.wait_for_url(f"{start}source/")
         assert page.locator("html").get_attribute("lang") == language
 
 
 def test_without_javascript_it_speaks_all_languages(browser, address):
     with opened(browser, address, "en/nothing/here", viewport=PHONE, java_script_enabled=False) as watched:
-        shown = watched.page.locator(".missing > section").evaluate_all(SECTIONS)
+        shown = watched.page.locator(".no-page > section").evaluate_all(SECTIONS)
         assert shown == [[language, True] for language in LANGUAGES]
         assert watched.page.evaluate(OVERFLOWING) == []
         assert watched.page.locator(":is(.md-search, [for=__drawer], [for=__search]):visible").count() == 0
-        watched.page.locator(".missing > [lang=zh] a").first.click()
+        watched.page.locator(".no-page > [lang=zh] a").first.click()
         watched.page.wait_for_url(f"{address}zh/")

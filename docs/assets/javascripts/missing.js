@@ -5,7 +5,7 @@
 (() => {
   "use strict";
 
-  const all = document.querySelector(".missing");
+  const all = document.querySelector(".no-page");
   const root = new URL(all.dataset.base, location).pathname.replace(/\/?$/, "/");
   const [folder] = location.pathname.startsWith(root) ? location.pathname.slice(root.length).split("/") : [""];
   const told = [...all.children].find((section) => section.lang === folder) ?? all.firstElementChild;
