@@ -14,6 +14,7 @@ import msgspec
 
 from measure import device, models
 from measure.models import Model, Subject
+from measure.session import OptionError
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +31,7 @@ POOL = 2**24
 """Random numbers drawn; larger tensors repeat them, which takes a tenth of the time of drawing each."""
 
 
-class WeightsError(Exception):
+class WeightsError(OptionError):
     """Weights that cannot be used; the message says which, why, and what to do."""
 
 
@@ -94,6 +95,12 @@ def _load(source: str, precision: str) -> Qwen3ForCausalLM:
         lacking = ", ".join(sorted(told["missing_keys"])[:3])
         raise WeightsError(f"{source}: lacks {lacking}. Download the checkpoint again.")
     return cast("Qwen3ForCausalLM", module)
+
+
+def check_place(source: str) -> None:
+    """Refuse a place on this machine where nothing is."""
+    if not source.startswith(HUB) and not Path(source).exists():
+        raise WeightsError(f"weights={source}: no such file or folder. Pass one that is there, or hub:OWNER/NAME.")
 
 
 def shape(source: str) -> Model:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -11,9 +10,10 @@ from markupsafe import Markup
 
 from measure.limits import Verdict
 from measure.results import Import, Report, Run
-from templates import config, verdicts
+from templates import config, description, verdicts
 from templates.facts.edition import Edition
 from templates.facts.group import Group
+from templates.front_matter import front_matter
 from templates.html import plain, safe
 from templates.quantity import Constant, Operation, Quantity, Sampled, tree
 from templates.shared import Shared, entry, undecided
@@ -63,7 +63,7 @@ class Receipts:
     def _head(self, voice: Voice) -> str:
         said = voice.labels.get
         title = f"{said('receipt', 'title')}{voice.colon}{said('edition', self.edition.id)}"
-        front = f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\nsearch:\n  exclude: true\n---\n"
+        front = front_matter(title, description.receipts(self.edition.id, voice), searchable=False)
         return (
             f"{front}\n# {title} {{#receipts}}\n\n{said('receipt', 'intro')}\n\n[{said('receipt', 'back')}](index.md)\n"
         )

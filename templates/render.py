@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,18 +11,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 
 from measure import limits
 from measure.results import Results, ResultsError
-from templates import charts, claims, config
+from templates import charts, claims, config, description
 from templates.calculator.page import Calculator
 from templates.compare import Side, Sides
 from templates.compare_page import Beside
 from templates.config import ConfigError
+from templates.data_page import Data
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
 from templates.facts.language_model import LanguageModel
+from templates.front_matter import front_matter
 from templates.html import element
 from templates.labels import LANGUAGES
 from templates.quantity import tree
@@ -44,13 +46,18 @@ class RenderError(Exception):
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Without looking for garbage in cycles: what rendering makes it keeps to the end, and the search takes a tenth."""
+    """Without looking for garbage in cycles: what rendering makes it keeps to the end, and the search takes a tenth.
+
+    What is left is looked through when the oldest objects are, and not at once.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if collecting:
+            gc.freeze()  # among the oldest objects, where `unfreeze` leaves them
+            gc.unfreeze()
             gc.enable()
 
 
@@ -105,6 +112,18 @@ def pages_of(told: list[Told]) -> dict[str, str]:
     return files
 
 
+@_nothing_collected()
+def values_of(told: list[Told]) -> str:
+    """Every fact's value and unit by edition and name, as JSON; the value is null where it is unmeasured."""
+    editions = {
+        each.edition.id: {
+            fact.name: (fact.value, fact.shown_in) for group in each.edition.all_groups() for fact in group.own_facts()
+        }
+        for each in told
+    }
+    return msgspec.json.encode(editions).decode()
+
+
 def _edition(told: Told, first: Told, runs: list[Executed]) -> tuple[dict[str, str], set[str]]:
     """An edition's article, the pages of its runs and its charts, and the names of the facts that they print."""
     name, said = told.edition.id, set[str]()
@@ -156,10 +175,10 @@ def _runs(runs: list[Executed], told: Told, first: Told, voice: Voice) -> tuple[
 def article(told: Told, voice: Voice, *, searchable: bool = True) -> str:
     """The article page of an edition, in the voice's language."""
     page = Page(told, voice)
-    hidden = "" if searchable else "search:\n  exclude: true\n"
-    title = voice.labels.get("article", "title")
-    head = f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\n{hidden}---\n\n"
-    return head + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
+    edition = told.edition.id
+    title = f"{voice.labels.get('article', 'title')}{voice.colon}{voice.labels.get('edition', edition)}"
+    head = front_matter(title, description.article(edition, told.claims.values(), voice), searchable=searchable)
+    return head + "\n" + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
 
 
 class Compared(NamedTuple):
@@ -190,7 +209,7 @@ def _around(told: list[Told], articles: dict[str, str]) -> tuple[dict[str, str],
     public = Sides(side for side in everywhere if side.edition.id != "here")
     # Pages beside the start page are served from a folder of their own.
     places = [("index", "start", "", public)]
-    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator")]
+    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator", "data")]
     if len(public) < len(everywhere):
         # hooks/pages.py shows this start page in the place of the committed one, which stays as it is.
         places += [("here/start", "start", "", everywhere)]
@@ -203,6 +222,7 @@ def _around(told: list[Told], articles: dict[str, str]) -> tuple[dict[str, str],
             f"{folder}/{language}.md.j2",
             editions=sides.editions,
             beside=Beside(sides, voices),
+            data=Data(told[0].edition.results, page.voice),
             up=Markup("../" if up == "../../" else ""),
             own=Markup("here/" if sides is everywhere and sides is not public else ""),
             compared=[one for edition in sides.editions for one in _compared(edition, voices[edition.id])],

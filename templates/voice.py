@@ -44,6 +44,8 @@ class Voice:
         self.semicolon = SEMICOLONS.get(language, "; ")
         self.brackets = BRACKETS.get(language, (" (", ")"))
         self._said: set[str] = set()
+        self._facts: dict[tuple[int, bool], Markup] = {}
+        """What was said of facts, by their identity: they live as long as their edition, which `shared` is of."""
         self._titles = self.shared.titles.setdefault(language, {})
         self._openings = self.shared.openings.setdefault((language, receipts), {})
         self._words = self.shared.words.setdefault(language, _Words(self))
@@ -65,7 +67,13 @@ class Voice:
 
     def fact(self, quantity: Quantity, *, unit: bool = True) -> Markup:
         """The number, linked to its receipt, its kind told by class and title."""
-        return self._linked(quantity, self._value(quantity, unit))
+        known = (id(quantity), unit)
+        if known in self._facts:
+            return self._facts[known]
+        linked = self._linked(quantity, self._value(quantity, unit))
+        if quantity.name:
+            self._facts[known] = linked
+        return linked
 
     def bare(self, quantity: Quantity) -> Markup:
         """The number without its unit, for a table whose head tells it."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from measure import weights
 from measure.recognition.nemotron import SAMPLE_RATE
+from measure.session import OptionError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +34,7 @@ FILE_COLUMN, TEXT_COLUMN = 1, 2
 LABEL = re.compile(r"([a-z0-9._-]+):(.+)")
 
 
-class RecordingsError(Exception):
+class RecordingsError(OptionError):
     """Recordings that cannot be used; the message says which, why, and what to do."""
 
 
@@ -65,6 +66,17 @@ def sources(option: str) -> dict[str, str]:
             raise RecordingsError(f"audio={option}: two places are called {label!r}. Write LABEL:PLACE for each.")
         found[label] = place
     return found
+
+
+def check(audio: str, most: str) -> None:
+    """Refuse options that name a folder which is not there, or no number of recordings."""
+    for place in sources(audio).values():
+        if not place.startswith(weights.HUB) and not Path(place).is_dir():
+            raise RecordingsError(
+                f"audio={audio}: there is no folder {place}. Pass one that is there, or hub:OWNER/NAME."
+            )
+    if most and not (most.isdecimal() and int(most)):
+        raise RecordingsError(f"recordings={most}: is no number of recordings. Pass 1 or more.")
 
 
 def _label(place: str) -> str:

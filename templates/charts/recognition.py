@@ -38,8 +38,8 @@ def delay(edition: Edition) -> Chart:
     }
     traces, rows = figure.drawn(series)
     if rows:
-        longest = max(row[1].value or 0.0 for row in rows)
-        traces.append(figure.line("@filling", [0.0, longest], [0.0, longest / 2], figure.IDEAL))
+        waits = [(chunk.length.value or 0.0, chunk.wait.value or 0.0) for chunk in chunks]
+        traces.append(figure.line("@filling", [x for x, _ in waits], [y for _, y in waits], figure.IDEAL))
     return Chart(
         figure.framed(traces, {"title": {"text": "@chunk_axis"}}, {"title": {"text": "@delay_axis"}}, []),
         ("@series", "@chunk", "@duration"),

@@ -8,7 +8,8 @@
 
   if (!("popover" in HTMLElement.prototype)) return;
 
-  const LINKS = "article a:is(.fact, .claim)[href*='receipts/#']";
+  // In the copy of the site for the disk an address names the file.
+  const LINKS = "article a:is(.fact, .claim):is([href*='receipts/#'], [href*='receipts/index.html#'])";
   const CHUNKS = 32; // as in hooks/at_hand.py, and so is DEPTH
   const DEPTH = 3;
   const DELAY_MS = { open: 300, next: 120, close: 250 };
