@@ -47,6 +47,7 @@ class Voice:
         self._facts: dict[tuple[int, bool], Markup] = {}
         """What was said of facts, by their identity: they live as long as their edition, which `shared` is of."""
         self._titles = self.shared.titles.setdefault(language, {})
+        self._openings = self.shared.openings.setdefault((language, receipts), {})
         self._words = self.shared.words.setdefault(language, _Words(self))
 
     def on(self, receipts: str) -> Voice:
@@ -113,10 +114,18 @@ class Voice:
         return f"{self.receipts}#{quantity.name}"
 
     def _linked(self, quantity: Quantity, text: str) -> Markup:
-        if quantity.name not in self._titles:
-            self._titles[quantity.name] = self.title(quantity)
-        classes, address = _classes(quantity), self.address(quantity)
-        return marked(f'<a class="{classes}" href="{address}" title="{self._titles[quantity.name]}">{text}</a>')
+        self._said.add(quantity.name)
+        opening = self._openings.get(quantity.name) or self._opening(quantity)
+        return marked(f"{opening}{text}</a>")
+
+    def _opening(self, quantity: Quantity) -> str:
+        """The tag before a linked number; made once for all pages from which the receipts are at the same place."""
+        name = quantity.name
+        if name not in self._titles:
+            self._titles[name] = self.title(quantity)
+        tag = f'<a class="{_classes(quantity)}" href="{self.address(quantity)}" title="{self._titles[name]}">'
+        self._openings[name] = tag
+        return tag
 
     @property
     def said(self) -> set[str]:
@@ -131,7 +140,7 @@ class Voice:
 
     def title(self, quantity: Quantity) -> str:
         """One line on where the number comes from, as HTML; its spaces may break."""
-        return " ".join(self.spoken(self.shared.title(quantity)).split())
+        return self.spoken(self.shared.title(quantity)).replace(formats.NO_BREAK_SPACE, " ")
 
     def absent(self, absences: tuple[Absence, ...]) -> str:
         """Why something is missing, in words."""
@@ -243,7 +252,7 @@ class _Words(dict[str, str]):
 
 def _classes(quantity: Quantity) -> str:
     """Classes that tell a fact's kind, and whether a sample underneath is suspect."""
-    return f"fact {quantity.kind.value}{' doubted' if quantity.doubts and quantity.measured else ''}"
+    return f"fact {quantity.kind}{' doubted' if quantity.doubts and quantity.measured else ''}"
 
 
 def _leaves(origin: Origin) -> Iterator[Quantity]:

@@ -135,10 +135,10 @@ def _timed(timed: Iterable[LanguageModel], voice: Voice) -> dict[str, list[dict[
     """Rates by model and format: of so many requests, on which engine, at which mean context, with which weights."""
     found: dict[str, list[dict[str, Any]]] = {}
     for model in timed:
+        loaded = {"loaded": _input(model.weights, voice)} if model.weights.measured else {}
         for batch in model.timed_batches:
             rate = _input(batch.rate, voice)
             told = {"requests": batch.requests, "engine": html.unescape(voice.engine(model.engine))}
-            loaded = {"loaded": _input(model.weights, voice)} if model.weights.measured else {}
             context = {"context": voice.value(batch.context)} if batch.context.measured else {}
             found.setdefault(model.subject, []).append({**told, **context, **loaded, **rate})
     return found
