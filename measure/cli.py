@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -27,7 +26,7 @@ from measure.importers import store as importing
 from measure.registry import Measurement
 from measure.results import Key, Machine, Results, ResultsError, Run
 from measure.runner import Interrupted, Job, Outcome
-from measure.session import maker
+from measure.session import maker, now
 
 HERE = "here"
 IMPORTED = "imported"
@@ -272,11 +271,11 @@ def check(file: ResultsFile = RESULTS) -> None:
 
 def _refuse_dates(data: Results, file: Path) -> None:
     """Refuse samples measured in the future, the first by its name."""
-    now = datetime.now(UTC)
-    ahead = [place for run in data.runs for place in inspection.to_come(run, now)]
+    today = now()
+    ahead = [place for run in data.runs for place in inspection.to_come(run, today)]
     if ahead:
         others = f", and {len(ahead) - 1} more" if len(ahead) > 1 else ""
-        cure = f"Correct it, or this machine's clock, by which it is {now:%Y-%m-%d}."
+        cure = f"Correct it, or this machine's clock, by which it is {today[:10]}."
         raise ResultsError(f"{file.name}: {ahead[0]}{others}. {cure}")
 
 

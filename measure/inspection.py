@@ -41,6 +41,7 @@ PARAMETERS = (
     "mode",
     "of",
     "part",
+    "program",
     "spaces",
     "tokenizer",
     "window",
@@ -84,13 +85,14 @@ def _is_subject(text: str) -> bool:
         return False
 
 
-def to_come(run: Run, now: datetime) -> Iterator[str]:
+def to_come(run: Run, now: str) -> Iterator[str]:
     """A place for each date in the run that lies ahead of `now`, and the date."""
+    latest = _moment(now) + AHEAD
     dates = {"started": run.started}
     dates |= {text: sample.at for text, sample in run.samples.items() if not isinstance(sample, Report)}
     dates |= {f"failure {text}": failure.at for text, failure in run.failures.items()}
     for place, date in dates.items():
-        if date and _moment(date) > now + AHEAD:
+        if date and _moment(date) > latest:
             yield f"run {run.id!r}: {place}: {date} is still to come"
 
 
