@@ -6,6 +6,7 @@ Every refusal is one line that names file, key and cure, with exit code 1.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -148,7 +149,7 @@ def run(
 
 def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:
     results.check_id(run_id, f"--run {run_id!r}")
-    options = dict(_setting(text) for text in settings)
+    options = _told_once(settings)
     asked = options.get("device", "")
     if asked:
         options["device"] = _card(asked)
@@ -368,6 +369,10 @@ def main() -> int:
     except (KeyboardInterrupt, typer.Abort):
         screen.err.print("Stopped. What was measured is kept; the same command goes on from there.")
         return INTERRUPTED
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        return _refuse(f"nothing more can be printed ({error.strerror}). Make room, or print elsewhere.")
     except Exception as error:
         if not hasattr(error, "format_message"):  # what typer raises for a command line it cannot read
             raise

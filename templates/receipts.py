@@ -15,7 +15,7 @@ from templates.facts.edition import Edition
 from templates.facts.group import Group
 from templates.front_matter import front_matter
 from templates.html import plain, safe
-from templates.quantity import Constant, Operation, Origin, Quantity, Sampled, tree
+from templates.quantity import Constant, Operation, Quantity, Sampled, tree
 from templates.shared import Shared, entry, undecided
 from templates.truth import Claim, Comparison
 from templates.voice import Voice
@@ -94,7 +94,7 @@ class Receipts:
         """The receipt of one measured fact: what a reader asks first in a list of its own, which pages show at hand."""
         kind = fact.kind.value
         value, told = self.shared.value(fact), self.shared.word("kind", kind)
-        further = "".join(self._further(fact.origin))
+        further = "".join(self._further(fact.origin)) if isinstance(fact.origin, Sampled) else ""
         return (
             f'<section class="receipt" id="{fact.name}">'
             f'<h4>{self._label(fact)} <span class="fact {kind}">{value}</span> <small>{told}</small></h4>'
@@ -161,10 +161,8 @@ class Receipts:
         if (verdict := self.edition.verdict(origin)) and verdict.status != "accepted":
             yield self._verdict(verdict)
 
-    def _further(self, origin: Origin) -> Iterator[str]:
+    def _further(self, origin: Sampled) -> Iterator[str]:
         """What else a sample keeps, to find it, to judge it and to measure it again."""
-        if not isinstance(origin, Sampled):
-            return
         sample = self.runs[origin.run].samples[origin.key]
         yield self._row("sample", f'<a href="#run.{origin.run}">{origin.run}</a> <code>{plain(origin.key)}</code>')
         if (verdict := self.edition.verdict(origin)) and verdict.status == "accepted":
@@ -190,7 +188,8 @@ class Receipts:
     def _found_grounds(self, quantity: Quantity) -> Grounds:
         origin = quantity.origin
         if isinstance(origin, Operation):
-            return _NOTHING.union(*[self._grounds(operand) for operand in origin.operands])
+            found = {self._grounds(operand) for operand in origin.operands}
+            return found.pop() if len(found) == 1 else _NOTHING.union(*found)
         if not isinstance(origin, Sampled) or not quantity.measured:
             return _NOTHING
         sample = self.runs[origin.run].samples[origin.key]
@@ -234,7 +233,10 @@ class Receipts:
     def _claim(self, claim: Claim) -> str:
         outcome = claim.outcome.value
         why = "" if claim.holds or claim.refuted else self.shared.word(*undecided(claim))
-        mark = f'<span class="claim {outcome}">{self.shared.word("outcome", outcome)}</span>'
+        said = self.shared.word("outcome", outcome)
+        if claim.doubted:
+            said = f"{said}{self.shared.comma}{self.shared.word('verdict', 'suspect')}"
+        mark = f'<span class="claim {outcome}">{said}</span>'
         head = f"<h4>{self.shared.plain('claim', claim.name)} {mark} <small>{why}</small></h4>"
         tests = "".join([f"<li>{self._comparison(made)}</li>" for made in claim.truth.comparisons])
         return f'<section class="receipt" id="claim.{claim.name}">{head}<ul>{tests}</ul></section>'

@@ -46,13 +46,18 @@ class RenderError(Exception):
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Without looking for garbage in cycles: what rendering makes it keeps to the end, and the search takes a tenth."""
+    """Without looking for garbage in cycles: what rendering makes it keeps to the end, and the search takes a tenth.
+
+    What is left is looked through when the oldest objects are, and not at once.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if collecting:
+            gc.freeze()  # among the oldest objects, where `unfreeze` leaves them
+            gc.unfreeze()
             gc.enable()
 
 

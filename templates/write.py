@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,6 +64,8 @@ def _write(files: dict[str, str], out: Path) -> list[str]:
 def _replace(path: Path, text: str) -> None:
     """The whole file or nothing of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder is in its place", str(path))
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
@@ -118,6 +121,7 @@ def _manifests(files: dict[str, str]) -> dict[str, list[str]]:
 def _keep_manifest(manifest: Path, listed: list[str]) -> None:
     text = "".join(f"{path}\n" for path in listed)
     if not listed:
-        manifest.unlink(missing_ok=True)
+        if manifest.exists():  # else a folder that may only be read would refuse
+            manifest.unlink()
     elif _differs(manifest, text):
         _replace(manifest, text)

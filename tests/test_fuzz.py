@@ -17,7 +17,7 @@ from paths import RESULTS
 
 from measure.results import Failure, Machine, Report, Results, ResultsError, Run, dump, parse
 from measure.store import load
-from templates import __main__ as command
+from templates import cli as command
 from templates import render
 from templates.html import plain
 from templates.labels import LANGUAGES

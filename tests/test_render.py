@@ -464,7 +464,7 @@ def test_an_unknown_edition_is_named():
 
 
 def test_rendering_imports_no_engine():
-    code = "import sys, templates.__main__; print([m for m in ('torch', 'transformers', 'vllm') if m in sys.modules])"
+    code = "import sys, templates.cli; print([m for m in ('torch', 'transformers', 'vllm') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     assert run.stdout.strip() == "[]"
 
