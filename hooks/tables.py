@@ -12,7 +12,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -95,8 +95,7 @@ class Table:
             yield from [cell] * (int(span[1]) if span else 1)
 
     def _number(self, href: str, name: str) -> Number:
-        edition = urlsplit(urljoin(self.address, href)).path.rstrip("/").split("/")[-2]
-        return self.values[edition][html.unescape(name)]
+        return self.values[edition_of(self.address, href)][html.unescape(name)]
 
     @cached_property
     def columns(self) -> list[tuple[str, list[str]]]:
@@ -135,6 +134,12 @@ class Table:
         writer.writerow([head for head, _ in self.columns])
         writer.writerows(zip(*(cells for _, cells in self.columns), strict=True))
         return written.getvalue().encode("utf-8-sig")
+
+
+@lru_cache(maxsize=1024)
+def edition_of(address: str, receipts: str) -> str:
+    """The edition whose page of receipts a page at `address` links."""
+    return urlsplit(urljoin(address, receipts)).path.rstrip("/").split("/")[-2]
 
 
 def said(markup: str) -> str:

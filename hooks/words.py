@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 
 LABELS = Path(__file__).parent.parent / "templates" / "labels.toml"
@@ -13,5 +14,10 @@ Words = dict[str, dict[str, str]]
 
 def words(section: str) -> Words:
     """A section of labels.toml."""
-    found: Words = tomllib.loads(LABELS.read_text(encoding="utf-8"))[section]
-    return found
+    return _read(LABELS.stat().st_mtime_ns)[section]
+
+
+@lru_cache(maxsize=1)
+def _read(changed: int) -> dict[str, Words]:
+    """The whole file, once for each of its states: reading it takes a tenth of a second."""
+    return tomllib.loads(LABELS.read_text(encoding="utf-8"))
