@@ -149,7 +149,7 @@ def run(
 
 def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:
     results.check_id(run_id, f"--run {run_id!r}")
-    options = dict(_setting(text) for text in settings)
+    options = _told_once(settings)
     asked = options.get("device", "")
     if asked:
         options["device"] = _card(asked)

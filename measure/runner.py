@@ -69,11 +69,12 @@ class Job:
 
         Raises ResultsError; nothing was written.
         """
+        measurements = self.measurements()
         try:
             weights.check_place(self.options.get("weights", weights.HUB))
         except OptionError as error:
             raise ResultsError(str(error)) from None
-        for measurement in self.measurements():
+        for measurement in measurements:
             self._check_plan(measurement)
 
     def _check_plan(self, measurement: Measurement) -> None:

@@ -6,6 +6,7 @@ says, and when it stops, does depend on them, and is never measured with random 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -99,7 +100,7 @@ def _load(source: str, precision: str) -> Qwen3ForCausalLM:
 
 def check_place(source: str) -> None:
     """Refuse a place on this machine where nothing is."""
-    if not source.startswith(HUB) and not Path(source).exists():
+    if not source.startswith(HUB) and not os.path.exists(source):  # noqa: PTH110 (Path raises for long names)
         raise WeightsError(f"weights={source}: no such file or folder. Pass one that is there, or hub:OWNER/NAME.")
 
 
@@ -227,7 +228,7 @@ def _config(source: str) -> dict[str, Any]:
         return msgspec.json.decode(_config_file(source).read_bytes(), type=dict[str, Any])
     except (OSError, ValueError) as error:
         raise WeightsError(
-            f"{source}: no config.json can be read: {error}. Pass a checkpoint's folder, or hub:ID."
+            f"{source}: no config.json can be read: {str(error).rstrip('.')}. Pass a checkpoint's folder, or hub:ID."
         ) from error
 
 

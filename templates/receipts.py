@@ -233,7 +233,10 @@ class Receipts:
     def _claim(self, claim: Claim) -> str:
         outcome = claim.outcome.value
         why = "" if claim.holds or claim.refuted else self.shared.word(*undecided(claim))
-        mark = f'<span class="claim {outcome}">{self.shared.word("outcome", outcome)}</span>'
+        said = self.shared.word("outcome", outcome)
+        if claim.doubted:
+            said = f"{said}{self.shared.comma}{self.shared.word('verdict', 'suspect')}"
+        mark = f'<span class="claim {outcome}">{said}</span>'
         head = f"<h4>{self.shared.plain('claim', claim.name)} {mark} <small>{why}</small></h4>"
         tests = "".join([f"<li>{self._comparison(made)}</li>" for made in claim.truth.comparisons])
         return f'<section class="receipt" id="claim.{claim.name}">{head}<ul>{tests}</ul></section>'

@@ -184,8 +184,10 @@ class Voice:
         return element("a", text, class_=f"claim {claim.outcome.value}", href=address)
 
     def outcome(self, claim: Claim) -> str:
-        """The outcome in words, and how many members it rests on where some could not be judged."""
+        """The outcome in words, what is suspect in it, and on how many members it rests where some were not judged."""
         text = self.labels.get("outcome", claim.outcome.value)
+        if claim.doubted:
+            text = f"{text}{self.comma}{self.labels.get('verdict', 'suspect')}"
         counted, total = claim.truth.counted, claim.truth.total
         if not 0 < counted < total:
             return text

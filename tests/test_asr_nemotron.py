@@ -215,7 +215,7 @@ def check_programs(recogniser, right, streams):
 
 
 def test_what_compares_is_timed_in_turn_and_made_alike(bench, monkeypatch):
-    """With a cache, without one and by the package's own step, whichever is asked first; not so a recorded graph."""
+    """With a cache, without one and by the package's own step, whichever is asked first; one alone beside the first."""
     order, timed = [], bench.timed
     monkeypatch.setattr(bench, "timed", lambda streams: order.append(type(streams)) or timed(streams))
     asked = [of("buffered_step_time", right=3), of("step_time", right=3), of("step_time", program="package", right=3)]
@@ -227,7 +227,15 @@ def test_what_compares_is_timed_in_turn_and_made_alike(bench, monkeypatch):
     assert cache["warmups"] == package["warmups"] > window["warmups"]
     order.clear()
     bench.measure([of("buffered_step_time", right=3, window="8")])
-    assert order == [stream.Buffered] * EVERYTHING.repeats
+    assert order == [stream.Cached, stream.Buffered] * EVERYTHING.repeats
+
+
+def test_a_kind_of_step_that_fails_leaves_the_others(bench, monkeypatch):
+    """The recorded graph, which a processor does not have."""
+    asked = [of("step_time", right=3), of("step_time", encoder="graph", right=3), of("buffered_step_time", right=3)]
+    bench.measure(asked)
+    assert [bench.session.load(item) is not None for item in asked] == [True, False, True]
+    assert bench.session.load(asked[0]).config["steps_in_turn"] == 2
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,11 @@ def test_run_again_measures_anew_and_keeps_the_old(call):
         (["run", "bandwith"], ["measurement 'bandwith' does not exist", "Choose from absent, steady"]),
         (["run", "steady", "--set", "pace"], ["--set 'pace'", "name=value"]),
         (["run", "steady", "--set", "speed=1"], ["--set speed", "Choose from device, pace"]),
+        (
+            ["run", "steady", "--set", "pace=1", "--set", "pace=2"],
+            ["--set pace: told twice, '1' and '2'", "Tell it once"],
+        ),
+        (["run", "steady", "--device", "cpu", "--set", "device=mps"], ["--set device: told twice", "Tell it once"]),
         (["run", "steady", "--run", "Not An Id"], ["--run 'Not An Id'", "lower-case"]),
         (["run", "steady", "--run", "source-a"], ["run 'source-a'", "others reported", "another with --run."]),
         (["run"], ["NAME", "--help"]),
@@ -667,6 +672,10 @@ def test_weights_that_are_not_there_are_refused_with_their_place_before_anything
             "asr_nemotron: recordings=abc: is no number of recordings",
         ),
         (["run", "asr_nemotron", "--set", "recordings=0"], "asr_nemotron: recordings=0: is no number of recordings"),
+        (["run", "decode_llama", "--weights", "hub:a"], "decode_llama: hub:a: names no file of the hub."),
+        (["run", "bandwidth", "--weights", "/no/place"], "--set weights: no such option"),
+        (["run", "decode_llama", "--weights", "n" * 5000], "no such file or folder. Pass one that is there"),
+        (["run", "asr_nemotron", "--set", f"audio={'n' * 5000}"], "Pass one that is there"),
         (["run", "peer_llama", "--set", "tool=/no/tool"], "peer_llama: tool=/no/tool: no such program"),
     ],
 )

@@ -18,10 +18,7 @@ def step_parts(edition: Edition) -> Chart:
         facts = [chunk.step.part(name) for chunk in chunks]
         traces.append(figure.stacked(f"part_{name}", names, facts, index))
         rows += [(f"@part_{name}", chunk.length, one) for chunk, one in zip(chunks, facts, strict=True)]
-    drawing = figure.framed(
-        traces, {"title": {"text": "@step_axis"}}, {"title": {"text": "@chunk"}, "type": "category"}, []
-    )
-    drawing["layout"]["barmode"] = "stack"
+    drawing = figure.piled(traces, "@step_axis", {"title": {"text": "@chunk"}, "type": "category"})
     return Chart(drawing, ("@part_of_step", "@chunk", "part_time"), rows)
 
 
