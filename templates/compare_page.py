@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from markupsafe import Markup
 
@@ -16,7 +16,7 @@ from templates.quantity import Quantity
 from templates.receipts import heading_of
 from templates.shared import entry
 from templates.truth import Comparison, Outcome
-from templates.voice import RECEIPTS, Voice
+from templates.voice import RECEIPTS, Voice, leaves
 
 SEEN = {
     Outcome.HOLDS: {symbol: symbol for symbol in "≥≤><"},
@@ -110,6 +110,14 @@ class Beside:
         return safe(self.voice.labels.get("compare", name))
 
 
+def path_of(side: Quantity) -> str:
+    """The group that a side is of: a fact's own, else the one that all facts of the formula belong to."""
+    facts = [side] if side.name else list(leaves(side.origin))
+    paths = [fact.name.split(".")[:-1] for fact in facts if not fact.name.startswith("threshold.")]
+    alike = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
+    return ".".join([parts[0] for parts in alike])
+
+
 def cell(edition: str, inside: str) -> str:
     """A cell that names its edition, for a screen with no room for columns."""
     return f'<td data-edition="{edition}">{inside}</td>'
@@ -160,7 +168,7 @@ class Telling:
 
     def _subjects(self, made: Comparison) -> tuple[str, str]:
         """What the left side is about, and the right one if that is something else."""
-        left, right = (side.name.rpartition(".")[0] for side in (made.left, made.right))
+        left, right = (path_of(side) for side in (made.left, made.right))
         return self._group(left), "" if f"{left}.".startswith(f"{right}.") else self._group(right)
 
     def _other_label(self, made: Comparison) -> str:

@@ -170,7 +170,7 @@ class Voice:
             "missing": [absence.what for absence in quantity.absences],
             "formula": self.formula(quantity, values=False).striptags() if calculated else None,
             "with_values": self.formula(quantity, values=True).striptags() if calculated else None,
-            "inputs": [operand.name for operand in _leaves(quantity.origin)],
+            "inputs": [operand.name for operand in leaves(quantity.origin)],
             "sample": quantity.origin.key if isinstance(quantity.origin, Sampled) else None,
             "doubts": list(quantity.doubts),
         }
@@ -255,13 +255,13 @@ def _classes(quantity: Quantity) -> str:
     return f"fact {quantity.kind}{' doubted' if quantity.doubts and quantity.measured else ''}"
 
 
-def _leaves(origin: Origin) -> Iterator[Quantity]:
+def leaves(origin: Origin) -> Iterator[Quantity]:
     """The facts that a formula names, unnamed intermediate results opened."""
     for operand in origin.operands if isinstance(origin, Operation) else ():
         if operand.name:
             yield operand
         else:
-            yield from _leaves(operand.origin)
+            yield from leaves(operand.origin)
 
 
 def _finite(value: float) -> float | None:

@@ -15,7 +15,7 @@ from measure.store import load
 from templates import across, config, render, write
 from templates.claims import CLAIMS
 from templates.compare import GROUPS, Side, Sides, bounded, deciding, standing
-from templates.compare_page import Beside
+from templates.compare_page import Beside, path_of
 from templates.labels import LANGUAGES
 from templates.quantity import Digits, constant
 from templates.truth import Claim, Outcome, Truth, above, at_least, at_most, every
@@ -200,6 +200,18 @@ def test_where_editions_differ_each_verdict_leads_to_what_its_article_says(pages
     assert page.count('class="why"') > 2 * len(differ) > 0
 
 
+def test_a_formula_is_of_what_all_its_facts_belong_to():
+    """0.5 = 1 ÷ 2 of one chunk is the chunk's, of two chunks what both are of; a threshold belongs to nothing."""
+    one, two, other = (
+        fact("r.nemotron.right1.step.a", 1),
+        fact("r.nemotron.right1.step.b", 2),
+        fact("r.nemotron.right3.a", 2),
+    )
+    assert path_of(one / two) == "r.nemotron.right1.step" and path_of(one) == "r.nemotron.right1.step"
+    assert path_of(one / other) == "r.nemotron" and path_of(one * NEAR) == "r.nemotron.right1.step"
+    assert path_of(NEAR) == path_of(constant(1, "%", "x")) == ""
+
+
 def test_what_differs_comes_first_and_then_the_numbers(pages):
     order = re.findall(r"^##+ .*\{#(\w+)\}", pages["en/compare.md"], re.MULTILINE)
     assert order == ["differ", "numbers", "agree", "cited", "undecided", "single", "none"]
@@ -220,7 +232,7 @@ def test_a_cell_says_what_was_found_and_not_what_was_asked(pages):
     differ = rows(pages["en/compare.md"])["models_near_bandwidth"]
     said = {edition: decided(cell) for edition, cell in differ}
     assert re.fullmatch(r"holdsshare of the bandwidth: 86–98% ≥ 80%", said["The source article's figures"])
-    assert re.fullmatch(r"does not holdshare of the bandwidth: \d+–\d+% < 80%", said["Measured on an H200"])
+    assert re.fullmatch(r"does not hold.*share of the bandwidth: \d+–\d+% < 80%", said["Measured on an H200"])
 
 
 def test_a_case_among_several_is_named(pages):
