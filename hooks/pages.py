@@ -13,7 +13,9 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.livereload import LiveReloadServer
-from mkdocs.plugins import event_priority
+from mkdocs.plugins import event_priority, get_plugin_logger
+
+log = get_plugin_logger("templates")
 
 MEASURE = tuple(f"measure/{name}" for name in ("limits", "models.py", "models.toml", "results.py", "store.py"))
 SOURCES = ("results.json", "templates", *MEASURE)
@@ -74,8 +76,13 @@ def root(config: MkDocsConfig) -> Path:
 
 
 def render(project: Path) -> None:
-    """Runs `python -m templates`. No bytecode is written, as that would touch templates/, which is watched."""
+    """Runs `python -m templates` and passes on its warnings, such as that a notebook is older than the data.
+
+    No bytecode is written, as that would touch templates/, which is watched.
+    """
     command = [sys.executable, "-B", "-m", "templates"]
     run = subprocess.run(command, cwd=project, capture_output=True, text=True, encoding="utf-8", check=False)
     if run.returncode:
         raise PluginError(f"python -m templates could not render the pages:\n{(run.stderr or run.stdout).strip()}")
+    for warning in run.stderr.splitlines():
+        log.warning(warning)

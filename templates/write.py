@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 MANIFEST = ".rendered"
@@ -22,8 +22,20 @@ def write(files: dict[str, str], out: Path) -> list[str]:
 
     What is about to be written is listed first, so that whatever interrupts it leaves no file that nobody answers for.
     """
+    return _told(_write, files, out)
+
+
+def keep(files: dict[str, str], out: Path) -> list[str]:
+    """Write what changed of files that no manifest lists, as rendering never deletes them; their paths.
+
+    Raises WriteError.
+    """
+    return _told(_keep, files, out)
+
+
+def _told(work: Callable[[dict[str, str], Path], list[str]], files: dict[str, str], out: Path) -> list[str]:
     try:
-        return _write(files, out)
+        return work(files, out)
     except OSError as error:
         place = error.filename or out
         raise WriteError(
@@ -47,6 +59,13 @@ def _write(files: dict[str, str], out: Path) -> list[str]:
     return changed + stale
 
 
+def _keep(files: dict[str, str], out: Path) -> list[str]:
+    changed = [path for path, text in files.items() if _differs(out / path, text)]
+    for path in changed:
+        _replace(out / path, files[path])
+    return changed
+
+
 def _replace(path: Path, text: str) -> None:
     """The whole file or nothing of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,16 +80,21 @@ def _replace(path: Path, text: str) -> None:
 def differences(files: dict[str, str], out: Path) -> Iterator[str]:
     """Unified diffs between what is on disk and what the data say."""
     for path, text in files.items():
-        found = (out / path).read_text(encoding="utf-8", errors="replace") if (out / path).is_file() else ""
-        if found != text:
-            yield from difflib.unified_diff(
-                found.splitlines(), text.splitlines(), f"committed/{path}", f"rendered/{path}", lineterm="", n=1
-            )
+        yield from changes(path, text, out)
     for path in _stale(files, out):
         yield f"committed/{path}: no longer rendered"
     for name, listed in _manifests(files).items():
         if name == MANIFEST and _listed(out / name) != listed:
             yield f"committed/{name}: does not list what is rendered"
+
+
+def changes(path: str, text: str, out: Path) -> Iterator[str]:
+    """Unified diff between one file on disk and what it should be."""
+    found = (out / path).read_text(encoding="utf-8", errors="replace") if (out / path).is_file() else ""
+    if found != text:
+        yield from difflib.unified_diff(
+            found.splitlines(), text.splitlines(), f"committed/{path}", f"rendered/{path}", lineterm="", n=1
+        )
 
 
 def _differs(path: Path, text: str) -> bool:

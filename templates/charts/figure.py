@@ -43,6 +43,12 @@ def framed(traces: list[Any], x: dict[str, Any], y: dict[str, Any], shapes: list
     return {"data": traces, "layout": layout}
 
 
+def size(figure: dict[str, Any]) -> str:
+    """A class for a figure whose legend needs more lines than most; the style sheet gives it more height."""
+    named = {trace["name"] for trace in figure["data"] if "name" in trace}
+    return " taller" if len(named) > 8 else " tall" if len(named) > 4 else ""
+
+
 def points(name: str, pairs: list[tuple[Quantity, Quantity]], index: int, *, lines: bool = True, **more: Any) -> Trace:
     """A series of facts against facts, with the interval of y as error bars where there is one."""
     above = [gap(y.high, y.value) for _, y in pairs]

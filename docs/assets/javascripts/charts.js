@@ -29,8 +29,11 @@
     return plotly;
   }
 
+  /* A figure is a file, or where its address is a fragment, stands in the page. */
   async function loadFigure(element) {
-    const response = await fetch(new URL(element.dataset.chart, location.href));
+    const address = element.dataset.chart;
+    if (address.startsWith("#")) return JSON.parse(document.getElementById(address.slice(1)).textContent);
+    const response = await fetch(new URL(address, location.href));
     if (!response.ok) throw new Error(`${response.url}: ${response.status}`);
     return response.json();
   }
