@@ -47,7 +47,8 @@ def _run(made: nbformat.NotebookNode, environment: dict[str, str]) -> None:
     try:
         client.execute(env=environment, cwd=str(ROOT))
     except CellExecutionError as error:
-        raise NotebookError(f"templates/notebook/cells.py: {error.ename}: {error.evalue} Correct the cell.") from None
+        told = f"{error.ename}: {error.evalue}".rstrip(".")
+        raise NotebookError(f"templates/notebook/cells.py: {told}. Correct the cell.") from None
 
 
 def _plain(output: dict[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Show:
 
     def number(self, quantity: Quantity) -> str:
         """The value with its unit, a setting with all its digits."""
-        if isinstance(quantity.origin, Constant):
+        if _is_setting(quantity):
             return printed.exact(quantity, self.voice.language)
         return self.voice.value(quantity)
 
@@ -85,8 +85,10 @@ class Show:
         """A cell: a measured fact leads to its receipt, a calculated number tells its formula when pointed at."""
         if isinstance(value, int):
             return self.voice.number(value)
-        if not isinstance(value, Quantity) or isinstance(value.origin, Constant):
-            return self.number(value) if isinstance(value, Quantity) else value
+        if not isinstance(value, Quantity):
+            return value
+        if _is_setting(value):
+            return self.number(value)
         if value.name and value.kind in RECEIPTED:
             run = value.name.partition(".")[0]
             return self._voices[self._edition_of[run]].fact(value)
@@ -99,6 +101,11 @@ class Show:
             return f"{kind}{voice.colon}{voice.absent(value.absences)}"
         said = voice.formula(value, values=True).striptags() if isinstance(value.origin, Operation) else ""
         return f"{kind}{voice.colon}{said}" if said else kind
+
+
+def _is_setting(quantity: Quantity) -> bool:
+    """Whether it was given, such as a number of requests, and neither measured nor calculated."""
+    return quantity.measured and isinstance(quantity.origin, Constant)
 
 
 class Drawing:
