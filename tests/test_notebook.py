@@ -196,7 +196,7 @@ def changed(run: str, key: str, factor: float = 1.5) -> Results:
 
 
 def digest(results: Results, language: str = "en") -> str:
-    return source.digest(editions(results), language)
+    return source.digests(editions(results))[language]
 
 
 def test_the_hash_changes_with_what_is_read_and_with_nothing_else():

@@ -30,7 +30,8 @@ def executed(told: list[Told], results: Results, language: str) -> str:
         file.write_text(dump(Results([run for run in results.runs if run.id != "here"])), encoding="utf-8")
         _run(made, {**os.environ, "NOTEBOOK_RESULTS": str(file), "PYTHONPATH": str(ROOT)})
     outputs = {cell.id: [_plain(output) for output in cell.outputs] for cell in made.cells if cell.cell_type == "code"}
-    return source.written(source.signed(source.notebook(told, language, outputs), told, language))
+    inputs = source.digests(each.edition for each in told)[language]
+    return source.written(source.notebook(told, language, outputs, inputs))
 
 
 class _Kernel(AsyncKernelManager):

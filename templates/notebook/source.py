@@ -51,8 +51,8 @@ def code(language: str) -> dict[str, str]:
     return {name: source.strip() for name, source in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def notebook(told: list[Told], language: str, outputs: dict[str, Any] | None = None) -> Notebook:
-    """The notebook as nbformat 4 has it, with the `outputs` of cells by name where there are some."""
+def notebook(told: list[Told], language: str, outputs: dict[str, Any] | None = None, inputs: str = "") -> Notebook:
+    """The notebook as nbformat 4 has it: with the `outputs` of cells by name and the hash of what they follow from."""
     text = Page(told[0], Voice(language)).render(
         f"notebook/{language}.md.j2", cell=lambda name: Markup(f"<cell {name}>")
     )
@@ -61,7 +61,7 @@ def notebook(told: list[Told], language: str, outputs: dict[str, Any] | None = N
         if cell["cell_type"] == "code":
             cell["outputs"] = known.get(cell["id"], [])
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, OWN: {"inputs": inputs}}
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -94,17 +94,22 @@ def written(notebook: Notebook) -> str:
 # What the outputs follow from
 
 
-def digest(editions: Iterable[Edition], language: str) -> str:
-    """A hash of all that the outputs follow from: the code, the words, and the facts that the code reads.
+def digests(editions: Iterable[Edition]) -> dict[str, str]:
+    """For each language a hash of all that its outputs follow from: the code, the words, the facts that the code reads.
 
     The reader's own edition is not among them: it is never committed.
     """
+    told = {each.id: [_told(fact) for fact in read(each)] for each in editions if each.id != "here"}
+    shared = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+    for file in CODE:
+        shared.update(file.read_bytes())
+    return {language: _digest(shared.copy(), language) for language in LANGUAGES}
+
+
+def _digest(hashed: hashlib._Hash, language: str) -> str:
     labels = Labels(language)
     words = {section: labels.section(section) for section in LABELS}
-    facts = {each.id: [_told(fact) for fact in read(each)] for each in editions if each.id != "here"}
-    hashed = hashlib.sha256(json.dumps([code(language), words, facts], ensure_ascii=False, sort_keys=True).encode())
-    for file in CODE:
-        hashed.update(file.read_bytes())
+    hashed.update(json.dumps([code(language), words], ensure_ascii=False, sort_keys=True).encode())
     return hashed.hexdigest()
 
 
@@ -134,20 +139,14 @@ def kept(told: list[Told], folder: Path) -> tuple[dict[str, str], list[str]]:
     A notebook whose outputs do not follow from the data any more stays as it is.
     """
     current, stale = {}, []
-    for language in LANGUAGES:
+    for language, inputs in digests(each.edition for each in told).items():
         path = f"{language}/{FILE}"
-        outputs = _outputs(folder / path, digest((each.edition for each in told), language))
+        outputs = _outputs(folder / path, inputs)
         if outputs is None:
             stale.append(path)
         else:
-            current[path] = written(signed(notebook(told, language, outputs), told, language))
+            current[path] = written(notebook(told, language, outputs, inputs))
     return current, stale
-
-
-def signed(notebook: Notebook, told: list[Told], language: str) -> Notebook:
-    """The notebook with the hash of what its outputs follow from."""
-    inputs = digest((each.edition for each in told), language)
-    return {**notebook, "metadata": {**notebook["metadata"], OWN: {"inputs": inputs}}}
 
 
 def _outputs(path: Path, wanted: str) -> dict[str, Any] | None:
