@@ -107,8 +107,8 @@ class Voice:
     def _linked(self, quantity: Quantity, text: str) -> Markup:
         if quantity.name not in self._titles:
             self._titles[quantity.name] = self.title(quantity)
-        classes, address = _classes(quantity), self.address(quantity)
-        return marked(f'<a class="{classes}" href="{address}" title="{self._titles[quantity.name]}">{text}</a>')
+        kinds, address = classes(quantity), self.address(quantity)
+        return marked(f'<a class="{kinds}" href="{address}" title="{self._titles[quantity.name]}">{text}</a>')
 
     @property
     def said(self) -> set[str]:
@@ -231,7 +231,7 @@ class _Words(dict[str, str]):
         return word
 
 
-def _classes(quantity: Quantity) -> str:
+def classes(quantity: Quantity) -> str:
     """Classes that tell a fact's kind, and whether a sample underneath is suspect."""
     return f"fact {quantity.kind.value}{' doubted' if quantity.doubts and quantity.measured else ''}"
 

@@ -150,6 +150,10 @@ def test_a_measured_number_leads_to_the_receipt_of_its_edition_and_others_tell_t
     assert f'href="../cpu/receipts/#{model.rate.name}"' in shown.cell(model.rate)
     span = shown.cell(model.weights / told["cpu"].direct.bandwidth)
     assert span.startswith('<span class="fact calculated"') and "÷" in span and "href" not in span
+    doubted = next(batch.rate for model in told["h200"].models for batch in model.batches if batch.rate.doubts)
+    assert shown.cell(doubted / model.rate).startswith(
+        '<span class="fact calculated doubted" title="calculated, suspect'
+    )
     absent = shown.cell(missing("s", Constant("x"), "no_run", "x"))
     assert 'class="fact unmeasured"' in absent and "title=" in absent
 

@@ -20,7 +20,7 @@ from templates.facts.edition import Edition
 from templates.facts.language_model import LanguageModel
 from templates.html import element, joined, marked
 from templates.quantity import Constant, Kind, Operation, Quantity
-from templates.voice import Voice
+from templates.voice import Voice, classes
 
 RESULTS = Path(os.environ.get("NOTEBOOK_RESULTS") or Path(__file__).parent.parent.parent / "results.json")
 """The results file; another one where whoever executes the notebook names it."""
@@ -92,11 +92,13 @@ class Show:
         if value.name and value.kind in RECEIPTED:
             run = value.name.partition(".")[0]
             return self._voices[self._edition_of[run]].fact(value)
-        return element("span", self.number(value), class_=f"fact {value.kind.value}", title=self._title(value))
+        return element("span", self.number(value), class_=classes(value), title=self._title(value))
 
     def _title(self, value: Quantity) -> str:
         voice = self.voice
         kind = voice.labels.get("kind", value.kind.value)
+        if value.doubts:
+            kind = f"{kind}{voice.comma}{voice.labels.get('verdict', 'suspect')}"
         if not value.measured:
             return f"{kind}{voice.colon}{voice.absent(value.absences)}"
         said = voice.formula(value, values=True).striptags() if isinstance(value.origin, Operation) else ""

@@ -28,7 +28,7 @@ FOLDER = Path(__file__).parent
 CODE = (FOLDER / "show.py", Path(figure.__file__))
 """What decides, beside the cells, how something is shown."""
 
-LABELS = ("notebook", "chart", "kind", "edition", "engine")
+LABELS = ("notebook", "chart", "kind", "verdict", "edition", "engine")
 """Sections of labels.toml whose words the outputs hold."""
 
 OWN = "voice_in_numbers"
