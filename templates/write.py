@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MANIFEST = ".rendered"
@@ -22,7 +24,14 @@ def write(files: dict[str, str], out: Path) -> list[str]:
 
     What is about to be written is listed first, so that whatever interrupts it leaves no file that nobody answers for.
     """
-    return _told(_write, files, out)
+    with _named(out):
+        return _write(files, out)
+
+
+def replace(path: Path, text: str) -> None:
+    """Write one file, of which no manifest tells. Raises WriteError."""
+    with _named(path):
+        _replace(path, text)
 
 
 def keep(files: dict[str, str], out: Path) -> list[str]:
@@ -30,17 +39,21 @@ def keep(files: dict[str, str], out: Path) -> list[str]:
 
     Raises WriteError.
     """
-    return _told(_keep, files, out)
+    changed = [path for path, text in files.items() if _differs(out / path, text)]
+    for path in changed:
+        replace(out / path, files[path])
+    return changed
 
 
-def _told(work: Callable[[dict[str, str], Path], list[str]], files: dict[str, str], out: Path) -> list[str]:
+@contextmanager
+def _named(place: Path) -> Iterator[None]:
+    """Names the path of what cannot be written, and the cure."""
     try:
-        return work(files, out)
+        yield
     except OSError as error:
-        place = error.filename or out
         raise WriteError(
-            f"{place}: cannot be written ({error.strerror}). Make room there or allow writing to it, then run again; "
-            "`python -m templates --out FOLDER` writes the pages elsewhere."
+            f"{error.filename or place}: cannot be written ({error.strerror}). Make room there or allow writing to it, "
+            "then run again; `python -m templates --out FOLDER` writes the pages elsewhere."
         ) from None
 
 
@@ -59,16 +72,11 @@ def _write(files: dict[str, str], out: Path) -> list[str]:
     return changed + stale
 
 
-def _keep(files: dict[str, str], out: Path) -> list[str]:
-    changed = [path for path, text in files.items() if _differs(out / path, text)]
-    for path in changed:
-        _replace(out / path, files[path])
-    return changed
-
-
 def _replace(path: Path, text: str) -> None:
     """The whole file or nothing of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder is in its place", str(path))
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
@@ -129,6 +137,7 @@ def _manifests(files: dict[str, str]) -> dict[str, list[str]]:
 def _keep_manifest(manifest: Path, listed: list[str]) -> None:
     text = "".join(f"{path}\n" for path in listed)
     if not listed:
-        manifest.unlink(missing_ok=True)
+        if manifest.exists():  # else a folder that may only be read would refuse
+            manifest.unlink()
     elif _differs(manifest, text):
         _replace(manifest, text)

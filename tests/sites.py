@@ -15,7 +15,17 @@ from pathlib import Path
 PROJECT = Path(__file__).parent.parent
 LANGUAGES = ("ko", "en", "zh")
 DEFAULT = "ko"
-PARTS = ("docs", "hooks", "measure", "mkdocs.yml", "overrides", "pyproject.toml", "results.json", "templates")
+PARTS = (
+    "CITATION.cff",
+    "docs",
+    "hooks",
+    "measure",
+    "mkdocs.yml",
+    "overrides",
+    "pyproject.toml",
+    "results.json",
+    "templates",
+)
 """What a build needs of the project."""
 
 
@@ -98,7 +108,7 @@ def pages(site: Path) -> list[Page]:
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder below a path of its choice and says nothing."""
+    """Serves a folder below a path of its choice, as GitHub Pages does, and says nothing."""
 
     prefix = "/"
 
@@ -109,6 +119,18 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         if not self.path.startswith(self.prefix):
             return self.send_error(404)
         return super().do_GET()
+
+    def send_error(self, code, *args):
+        """At an address that does not exist, the site's page for that, however deep the address is."""
+        page = Path(self.directory) / "404.html"
+        if code != 404 or not page.is_file():
+            return super().send_error(code, *args)
+        body = page.read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *args):
         pass

@@ -18,7 +18,7 @@ from tiny import failures
 from measure import asr_nemotron, device, machine, timing
 from measure.asr_nemotron import NAME, Scope
 from measure.recognition import capacity, conformer, emission, nemotron, recordings, stream, utterance
-from measure.recognition.bench import REACH_MS, Bench
+from measure.recognition.bench import Bench
 from measure.recognition.conformer import Shape
 from measure.recognition.nemotron import LOOK_AHEADS
 from measure.recognition.serving import Batches
@@ -90,8 +90,8 @@ def test_what_is_there_is_not_measured_again(small):
 
 def test_the_most_important_keys_come_first(small):
     planned = [str(item).split("/")[2] for item in asr_nemotron.plan(small)]
-    headline = ("step_time", "buffered_step_time", "final_delay")
-    assert planned[:6] == [f"{name}?right={right}" for name in headline for right in (0, 3)]
+    headline = ("step_time", "buffered_step_time")
+    assert planned[:4] == [f"{name}?right={right}" for name in headline for right in (0, 3)]
 
 
 def test_what_takes_long_comes_after_what_takes_little_and_the_profiler_last(session):
@@ -104,10 +104,12 @@ def test_what_takes_long_comes_after_what_takes_little_and_the_profiler_last(ses
     assert sought[: len(LOOK_AHEADS)] == plain
     graphs = [place for place, item in enumerate(planned) if dict(item.parameters).get("encoder") == "graph"]
     assert max(graphs) < planned.index(sought[0])
-    other = planned.index(sought[len(plain)])
-    assert planned[other : other + 2 * len(LOOK_AHEADS)] == sought[len(plain) :]
+    other, longer = planned.index(sought[len(plain)]), len(asr_nemotron.FULL.windows)
+    others = 2 * len(LOOK_AHEADS) + longer
+    assert planned[other : other + others] == sought[len(plain) :]
+    assert sum("window" in dict(item.parameters) for item in sought) == longer
     assert not any(item.quantity.endswith("streams") for item in planned[planned.index(plain[-1]) + 1 : other])
-    assert len(planned) == other + 2 * len(LOOK_AHEADS) + sum(traced)
+    assert len(planned) == other + others + sum(traced)
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda", "mps"])
@@ -120,15 +122,15 @@ def test_every_device_has_a_plan(session, where, quick):
     assert asr_nemotron.subject(there).endswith("fp32" if where == "cpu" else "bf16")
 
 
-def test_facts_find_their_keys(session):
+def test_facts_find_their_keys(session, tmp_path):
     """The keys that templates/facts/recognition.py asks for are among those of a card's plan."""
     card = dataclasses.replace(session, machine=replace(session.machine, device="cuda"))
     planned = {str(item) for item in asr_nemotron.plan(card)}
     subject = f"{NAME}/nemotron-0.6b-bf16"
     for right in LOOK_AHEADS:
-        for quantity in ("step_time", "buffered_step_time", "streams", "final_delay"):
+        for quantity in ("step_time", "buffered_step_time", "streams"):
             assert f"{subject}/{quantity}?right={right}" in planned
-    scored = dataclasses.replace(card, options={"audio": "synthetic:a,fleurs:b"})
+    scored = dataclasses.replace(card, options={"audio": f"synthetic:{tmp_path},fleurs:hub:google/fleurs"})
     planned = {str(item) for item in asr_nemotron.plan(scored)}
     for right in LOOK_AHEADS:
         for label in ("synthetic", "fleurs"):
@@ -184,10 +186,70 @@ def test_chunks_follow_each_other_without_a_gap_or_an_overlap(right):
 
 
 def test_a_step_is_given_what_the_package_caches_and_the_chunk(bench):
-    heard = stream.Cached(bench.recogniser, 3, 1, bench.sound, "package")
+    heard = stream.Packaged(bench.recogniser, 3, 1, bench.sound, "package")
     heard.step()
     assert heard.mel.shape == (1, SMALL.features, 9 + 32)
     assert bench.recogniser.model.steps[-1] == {"keep_all_outputs": True, "drop_extra_pre_encoded": 2}
+
+
+@pytest.mark.parametrize("right", LOOK_AHEADS)
+def test_the_packages_own_step_makes_the_same_calls(bench, right):
+    check_programs(bench.recogniser, right, 2)
+
+
+def check_programs(recogniser, right, streams):
+    """The package's own step against its encoder, prompt and decoder called in turn: tokens and caches are the same."""
+    own, called = (
+        kind(recogniser, right, streams, stream.noise(12.0), "package") for kind in (stream.Packaged, stream.Cached)
+    )
+    for each in (own, called):
+        recogniser.rewind()
+        for _ in range(-(-30 // (right + 1))):
+            each.arrive()
+            each.step()
+    assert own.tokens > 0
+    tokens = [[[int(token) for token in told.y_sequence] for told in each.hypotheses] for each in (own, called)]
+    assert tokens[0] == tokens[1]
+    assert [told.text for told in own.hypotheses] == [told.text for told in called.hypotheses]
+    assert all(torch.equal(*pair) for pair in zip(own.cache, called.cache, strict=True))
+
+
+def test_what_compares_is_timed_in_turn_and_made_alike(bench, monkeypatch):
+    """With a cache, without one and by the package's own step, whichever is asked first; one alone beside the first."""
+    order, timed = [], bench.timed
+    monkeypatch.setattr(bench, "timed", lambda streams: order.append(type(streams)) or timed(streams))
+    asked = [of("buffered_step_time", right=3), of("step_time", right=3), of("step_time", program="package", right=3)]
+    bench.measure(asked)
+    assert order == [stream.Cached, stream.Buffered, stream.Packaged] * EVERYTHING.repeats
+    window, cache, package = (bench.session.load(item).config for item in asked)
+    assert window["program"] == cache["program"] != package["program"] == "conformer_stream_step"
+    assert {told["steps_in_turn"] for told in (window, cache, package)} == {3}
+    assert cache["warmups"] == package["warmups"] > window["warmups"]
+    order.clear()
+    bench.measure([of("buffered_step_time", right=3, window="8")])
+    assert order == [stream.Cached, stream.Buffered] * EVERYTHING.repeats
+
+
+def test_a_kind_of_step_that_fails_leaves_the_others(bench, monkeypatch):
+    """The recorded graph, which a processor does not have."""
+    asked = [of("step_time", right=3), of("step_time", encoder="graph", right=3), of("buffered_step_time", right=3)]
+    bench.measure(asked)
+    assert [bench.session.load(item) is not None for item in asked] == [True, False, True]
+    assert bench.session.load(asked[0]).config["steps_in_turn"] == 2
+
+
+@pytest.mark.parametrize(
+    ("item", "kind"),
+    [
+        (of("streams", right=3), stream.Packaged),
+        (of("streams", decoder="batched", right=3), stream.Cached),
+        (of("buffered_streams", right=3), stream.Buffered),
+        (of("stream_memory", right=3), stream.Cached),
+        (of("step_kernel_time", right=3), stream.Cached),
+    ],
+)
+def test_streams_are_served_by_the_packages_own_step(bench, item, kind):
+    assert type(bench.make(item)) is kind
 
 
 @pytest.mark.parametrize("decoder", ["package", "batched"])
@@ -305,7 +367,7 @@ def test_emissions_are_timed_in_turn(bench, monkeypatch):
     assert told == ["usual", "none", "every"] * (1 + EVERYTHING.repeats) + ["usual"]
     samples = [bench.session.load(of("step_part_time", part="rnnt", right=3, **more)) for more in FORCED]
     assert [sample.config["tokens_per_second"] for sample in samples] == [pytest.approx(4, rel=0.5), 0, 12.5]
-    assert {sample.config["steps_in_turn"] for sample in samples} == {3}
+    assert {sample.config["steps_in_turn"] for sample in samples} == {4}
 
 
 def test_what_was_loaded_is_frozen_while_keys_are_measured(small, monkeypatch):
@@ -338,36 +400,17 @@ def test_parts_of_the_same_steps_serve_all_their_keys(bench, monkeypatch):
     assert bench.session.load(of("step_part_time", part="rnnt", right=3)).config["device_waited_for"]
 
 
-# Delay
-
-
-def test_the_delay_is_half_a_chunk_and_the_step(bench, monkeypatch):
-    took = iter(range(30, 100))
+def test_parts_are_timed_in_turn_with_whole_steps(bench, monkeypatch):
+    """Times of 1, 2, ... ms as asked: four parts, the whole step, then four parts of either other emission."""
+    took = iter(range(1, 1000))
     monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), next(took) / 1e3)[1])
-    monkeypatch.setattr(bench, "ready", lambda streams: 0)
-    bench._delay(of("final_delay", right=3))
-    sample = bench.session.load(of("final_delay", right=3))
-    assert sample.values == pytest.approx([160 + REACH_MS + step for step in (30, 31, 32, 33)])
-    assert sample.config["wait_ms"] == 160 + REACH_MS
-
-
-def test_the_steps_of_the_delay_are_those_of_the_step(bench, monkeypatch):
-    made = []
-    monkeypatch.setattr(bench, "make", lambda item, make=bench.make: made.append(str(item)) or make(item))
-    steps_take(monkeypatch, lambda: 0.03)
-    for item in (of("step_time", right=3), of("final_delay", right=3), of("buffered_step_time", right=3)):
-        bench.measure([item])
-    assert made == [str(of("step_time", right=3)), str(of("buffered_step_time", right=3))]
-    delay = bench.session.load(of("final_delay", right=3))
-    assert delay.config["warmups"] == bench.session.load(of("step_time", right=3)).config["warmups"]
-    bench.measure([of("final_delay", right=0)])
-    assert made[-1] == str(of("final_delay", right=0))
-
-
-def test_steps_longer_than_their_chunk_have_no_delay(bench, monkeypatch):
-    monkeypatch.setattr(timing, "wall_seconds", lambda work, where: (work(), 0.5)[1])
-    with pytest.raises(NotImplementedError, match="a step takes 500 ms, its chunk 320 ms: the delay would grow"):
-        bench._delay(of("final_delay", right=3))
+    bench._part(of("step_part_time", part="rnnt", right=3))
+    sample = bench.session.load(of("step_part_time", part="rnnt", right=3))
+    assert sample.values == pytest.approx([4, 17, 30, 43])
+    assert sample.config["whole_step_ms"] == pytest.approx((18 + 31) / 2)
+    assert sample.config["tokens"] == pytest.approx(sample.config["tokens_per_second"] * 2 * 4 * 0.32)
+    bench._part(of("step_part_time", emission="none", part="rnnt", right=3))
+    assert "whole_step_ms" not in bench.session.load(of("step_part_time", emission="none", part="rnnt", right=3)).config
 
 
 # Streams
@@ -737,7 +780,14 @@ def test_random_weights_of_the_real_model_emit_as_often_as_speech(speaking, righ
 
 
 @needs_nemo
-@pytest.mark.parametrize("kind", [stream.Cached, stream.Buffered])
+@pytest.mark.parametrize("right", LOOK_AHEADS)
+def test_the_packages_own_step_makes_the_same_calls_in_the_real_model(speaking, right):
+    with torch.inference_mode():
+        check_programs(speaking, right, 3)
+
+
+@needs_nemo
+@pytest.mark.parametrize("kind", [stream.Cached, stream.Packaged, stream.Buffered])
 @pytest.mark.parametrize("decoder", ["package", "batched"])
 def test_a_narrowed_batch_of_the_real_model(tiny, kind, decoder):
     """A batched decoder begins anew, so its tokens may differ; NeMo's own goes on."""
@@ -772,12 +822,10 @@ def test_real_weights_from_a_file(tiny, tmp_path):
 
 @needs_nemo
 def test_nemo_measures_every_planned_key(session, monkeypatch):
-    """Where steps outlast their chunk, as on a machine that is busy, there is no delay to record."""
     monkeypatch.setattr(asr_nemotron, "NEMOTRON", TINY)
     monkeypatch.setattr(asr_nemotron, "CPU", EVERYTHING._replace(rights=(3,), repeats=3, most_streams=2))
     asr_nemotron.measure(session)
     for item in asr_nemotron.plan(session):
-        late = item.quantity == "final_delay" and "would grow" in str(failures(session))
-        assert late or session.load(item) is not None, failures(session)
+        assert session.load(item) is not None, failures(session)
     told = session.load(of("step_time", right=3)).config
     assert told["prompt_applied"] is True and told["tokens"] > 0

@@ -19,8 +19,7 @@ from sites import PROJECT, markup, pages
 
 from measure.results import Machine, Results, Run, Sample
 from measure.store import load
-from templates import __main__ as cli
-from templates import render, typography, write
+from templates import cli, render, typography, write
 from templates.charts import checked
 from templates.facts.edition import editions
 from templates.labels import LANGUAGES

@@ -1,8 +1,9 @@
-"""Measures a streaming recogniser key by key: here steps, their parts, the delay; the rest is asked of its helpers."""
+"""Measures a streaming recogniser key by key: here steps and their parts; the rest is asked of its helpers."""
 
 from __future__ import annotations
 
 import gc
+import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,12 +11,12 @@ from typing import Any, Protocol, cast
 
 from measure import device, kernels, timing
 from measure.card import Watch
-from measure.recognition import capacity, emission, nemotron, stream
+from measure.recognition import emission, nemotron, stream
 from measure.recognition.counting import Counting
 from measure.recognition.nemotron import Recogniser
 from measure.recognition.scoring import Scoring
 from measure.recognition.serving import Serving
-from measure.recognition.stream import Buffered, Cached, Graphed, Streams, shape_of_step
+from measure.recognition.stream import Buffered, Cached, Graphed, Packaged, Streams, shape_of_step
 from measure.results import Config, Key
 from measure.session import Session
 
@@ -26,9 +27,8 @@ TRACED_STEPS = 8
 
 COLLECTOR = "Python's, what was loaded frozen"
 
-REACH_MS = 2.5
-"""By how much the last feature of a chunk reaches beyond it: half a window of 25 ms, less the 10 ms of a feature."""
-
+STEPS = ("step_time", "buffered_step_time")
+"""Quantities of a whole step of one stream."""
 
 USUAL = "usual"
 
@@ -62,14 +62,14 @@ class Bench:
         self.session, self.recogniser, self.scope = session, recogniser, scope
         self.config: Config = {**config, "collector": COLLECTOR}
         self._timed_parts: dict[tuple[tuple[str, str], ...], tuple[list[dict[str, float]], Config]] = {}
-        self._timed_steps: dict[int, tuple[list[float], Config]] = {}
+        self._timed_steps: dict[Key, tuple[list[float], Config]] = {}
+        self._wanted: list[Key] = []
         self.counting, self.serving, self.scoring = Counting(self), Serving(self), Scoring(self)
         self.sound, self.heard = self.scoring.sound()
         self._measures: dict[str, Callable[[Key], None]] = {
             "step_time": self._step,
             "buffered_step_time": self._step,
             "step_part_time": self._part,
-            "final_delay": self._delay,
             "chunk_length": self.counting.chunk,
             "loaded_weights": self._held,
             "parameters": self._held,
@@ -90,11 +90,12 @@ class Bench:
         """Record each key, or why it has no sample, and print what it cost."""
         import torch
 
+        self._wanted = list(items)
         with torch.inference_mode(), frozen():
             if self.recogniser.weights == "random":
                 rate = emission.force(self.recogniser)
                 print(f"random weights emit {rate:.1f} tokens a second and stream", flush=True)
-            for item in items:
+            for item in self._wanted:
                 start = time.perf_counter()
                 if "cache" not in dict(item.parameters):
                     self.counting.let_go()
@@ -111,8 +112,7 @@ class Bench:
             shape = self.recogniser.shape
             frames = stream.whole_chunks(shape, right, float(told["window"])) if "window" in told else 0
             return Buffered(self.recogniser, right, streams, self.sound, decoder, frames)
-        kind = Graphed if told.get("encoder") == "graph" else Cached
-        return kind(self.recogniser, right, streams, self.sound, decoder)
+        return _kind(item)(self.recogniser, right, streams, self.sound, decoder)
 
     def ready(self, streams: Streams, fill: bool = False) -> int:
         """Step until the caches are full, or `fill` them, and a few times more; returns how many steps that took."""
@@ -128,28 +128,43 @@ class Bench:
         return steps
 
     def _step(self, item: Key) -> None:
-        usual = item.quantity == "step_time" and item.parameters == (("right", str(self.right(item))),)
-        values, told = self._usual_steps(item) if usual else self._time_steps(item)
-        self.save(item, "ms", values, told)
+        """A step; what was timed in turn with it serves the keys of the others."""
+        if item not in self._timed_steps:
+            self._time_steps(self._in_turn(item))
+        if item in self._timed_steps:
+            self.save(item, "ms", *self._timed_steps[item])
 
-    def _usual_steps(self, item: Key) -> tuple[list[float], Config]:
-        """Of one stream with a cache, NeMo's step as it is: timed once for the step and for the delay."""
+    def _in_turn(self, item: Key) -> list[Key]:
+        """The step with a cache, which others are held against, and every kind of step wanted with this look-ahead."""
         right = self.right(item)
-        if right not in self._timed_steps:
-            self._timed_steps[right] = self._time_steps(item)
-        return self._timed_steps[right]
+        usual = item._replace(quantity="step_time", parameters=(("right", str(right)),))
+        steps = [each for each in self._wanted if each.quantity in STEPS and self.right(each) == right]
+        return list(dict.fromkeys([usual, item, *steps]))
 
-    def _time_steps(self, item: Key) -> tuple[list[float], Config]:
-        """Milliseconds of each step, and what the configuration says of them."""
-        streams = self.make(item)
-        warmups, watch = self.ready(streams), Watch(self.session.device)
+    def _time_steps(self, items: list[Key]) -> None:
+        """Keep the milliseconds of steps that are made in turn, and what the configurations say of them.
+
+        Between steps timed one kind after the other the host's clock would drift, by as much as they differ. A kind
+        that fails is left out.
+        """
+        turns: dict[Key, Streams] = {}
+        warmups: dict[Key, int] = {}
+        for item in items:
+            with device.failing(self.session, item):
+                streams = self.make(item)
+                warmups[item] = self.ready(streams)
+                turns[item] = streams
+        watch, before = Watch(self.session.device), {item: streams.tokens for item, streams in turns.items()}
+        values: dict[Key, list[float]] = {item: [] for item in turns}
         watch.begin()
-        before = streams.tokens
-        repeats = min(self.scope.repeats, FEW) if "window" in dict(item.parameters) else self.scope.repeats
-        values = [self.timed(streams) for _ in timing.rounds(repeats, self.scope.step_s)]
+        for _ in timing.rounds(self.scope.repeats, len(turns) * self.scope.step_s):
+            for item, streams in turns.items():
+                values[item].append(self.timed(streams))
         watch.end()
-        told: Config = {"tokens": streams.tokens - before}
-        return values, _of_steps(streams, len(values), warmups, watch, told)
+        for item, streams in turns.items():
+            told: Config = {"tokens": streams.tokens - before[item]}
+            config = _of_steps(streams, len(values[item]), warmups[item], watch, told)
+            self._timed_steps[item] = values[item], {**config, "steps_in_turn": len(turns)}
 
     def timed(self, streams: Streams) -> float:
         """Milliseconds of a step, from sound in the host's memory to tokens there."""
@@ -170,14 +185,16 @@ class Bench:
     def _time_parts(self, item: Key, told: dict[str, str]) -> None:
         """Keep the seconds of each part of each step, and what the configuration says of the steps.
 
-        Where all emissions are measured, their steps are made in turn: what drifts meanwhile, as the host's clock, and
-        what grows, as the tokens that NeMo turns into text anew at each step, then does so for all of them.
+        They are made in turn with whole steps, which the parts are held against, and where all emissions are measured
+        with those of the others: what drifts meanwhile, as the host's clock, and what grows, as the tokens that NeMo
+        turns into text anew at each step, then does so for all of them.
         """
         in_turn = self.scope.every and self.recogniser.weights == "random" and "encoder" not in told
-        repeats = min(self.scope.repeats, FEW) if in_turn else self.scope.repeats
+        repeats = min(self.scope.repeats, FEW)
         turns = {how: self.make(item) for how in (EMISSIONS if in_turn else (told.get("emission", USUAL),))}
         usual, watch = (float(self.recogniser.blank), self.recogniser.emission), Watch(self.session.device)
         values: dict[str, list[dict[str, float]]] = {how: [] for how in turns}
+        whole: list[float] = []
         try:
             for how, streams in turns.items():
                 self._emit(how, usual)
@@ -188,6 +205,8 @@ class Bench:
                 for how, streams in turns.items():
                     self._emit(how, usual)
                     values[how].append(self._parts(streams))
+                    if how == USUAL:
+                        whole.append(self.timed(streams))
             watch.end()
         finally:
             self._emit(USUAL, usual)
@@ -196,12 +215,15 @@ class Bench:
             asked = (
                 {**told, "emission": how} if how != USUAL else {name: told[name] for name in told if name != "emission"}
             )
+            of_whole: Config = {"whole_step_ms": statistics.median(whole)} if how == USUAL else {}
+            steps = len(values[how]) + (len(whole) if how == USUAL else 0)
             self._timed_parts[_asked(asked)] = (
                 values[how],
                 {
-                    **_of_steps(streams, len(values[how]), warmups, watch, of_emission),
+                    **_of_steps(streams, steps, warmups, watch, of_emission),
+                    **of_whole,
                     "device_waited_for": "after each part",
-                    "steps_in_turn": len(turns),
+                    "steps_in_turn": len(turns) + bool(whole),
                 },
             )
 
@@ -227,21 +249,6 @@ class Bench:
             "prompt": timed(lambda: streams.prompt(made[1])),
             "rnnt": timed(lambda: streams.decode(made[2])),
         }
-
-    def _delay(self, item: Key) -> None:
-        """Half a chunk, the step, and what the last feature reaches beyond the chunk.
-
-        Speech ends anywhere in a chunk, which then has to fill before its step can begin: half of it on average. While
-        steps are shorter than chunks, none waits for the one before.
-        """
-        chunk_ms = self.recogniser.shape.chunk_ms(self.right(item))
-        steps, of_steps = self._usual_steps(item)
-        late = capacity.percentile(steps, capacity.PERCENTILE)
-        if late > chunk_ms:
-            raise NotImplementedError(f"a step takes {late:.0f} ms, its chunk {chunk_ms:.0f} ms: the delay would grow")
-        wait_ms = chunk_ms / 2 + REACH_MS
-        told: Config = {"wait_ms": wait_ms, "wait": "half a chunk, the mean; a whole one at most", "reach_ms": REACH_MS}
-        self.save(item, "ms", [wait_ms + step for step in steps], {**of_steps, **told})
 
     def _held(self, item: Key) -> None:
         if item.quantity == "parameters":
@@ -285,6 +292,15 @@ class Bench:
     def save(self, item: Key, unit: str, values: list[float], told: Config) -> None:
         heard: Config = {"sound": self.heard}
         self.session.record(item, unit, values, {**self.config, **self.recogniser.config, **heard, **told})
+
+
+def _kind(item: Key) -> type[Cached]:
+    """How streams with a cache step: as a recorded graph, by the package's own step, or call by call."""
+    told = dict(item.parameters)
+    if told.get("encoder") == "graph":
+        return Graphed
+    served = item.quantity == "streams" and "decoder" not in told
+    return Packaged if served or told.get("program") == "package" else Cached
 
 
 def _of_steps(streams: Streams, count: int, warmups: int, watch: Watch, told: Config) -> Config:

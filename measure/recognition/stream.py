@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Decoder: TypeAlias = Literal["package", "batched"]
-"""`package`: NeMo's streaming step, which keeps a hypothesis a stream in Python. `batched`: the decoder below it,
-called with the whole batch's state left on the device."""
+"""`package`: as NeMo's streaming step calls it, with a hypothesis a stream kept in Python. `batched`: the decoder below
+that, called with the whole batch's state left on the device."""
 
 WARMUPS = 3
 """Steps before the first that is timed, beyond those that fill the caches."""
@@ -57,6 +57,8 @@ class Streams:
 
     kept: int
     """Feature frames that a step's encoder is given."""
+    program = "features, encoder, prompt and decoder called in turn"
+    """What a configuration says of the way a step is made: the same with and without a cache, so that both compare."""
 
     def __init__(self, recogniser: Recogniser, right: int, streams: int, sound: Tensor, decoder: Decoder) -> None:
         import torch
@@ -220,10 +222,13 @@ class Cached(Streams):
         )
         return encoded  # type: ignore[no-any-return]
 
+
+class Packaged(Cached):
+    """The same by NeMo's own streaming step, which makes these calls itself and lists the tokens of all streams."""
+
+    program = "conformer_stream_step"
+
     def step(self) -> None:
-        """With the package's decoder, by NeMo's own streaming step."""
-        if self.decoder == "batched":
-            return super().step()
         _, _, *self.cache, self.hypotheses = self.recogniser.model.conformer_stream_step(
             processed_signal=self.hear(),
             processed_signal_length=self.mel_lengths,
@@ -234,7 +239,6 @@ class Cached(Streams):
             previous_hypotheses=self.hypotheses,
             drop_extra_pre_encoded=self.dropped,
         )
-        return None
 
 
 class Graphed(Cached):
@@ -271,9 +275,6 @@ class Graphed(Cached):
         self._given.copy_(mel)
         self._graph.replay()
         return self._encoded
-
-    def step(self) -> None:
-        Streams.step(self)
 
 
 class Buffered(Streams):
@@ -329,6 +330,7 @@ def shape_of_step(streams: Streams) -> Config:
         "given_feature_frames": streams.kept,
         "decoded_frames": streams.frames,
         "decoder_called": streams.decoder,
+        "program": streams.program,
         "given_samples": (streams.new + 2 * AHEAD) * HOP,
     }
     if isinstance(streams, Cached):

@@ -7,6 +7,7 @@ from templates.quantity import constant
 
 NO_TIME = constant(0, "ms", "zero")
 ONE = constant(1, "1", "one")
+TWO = constant(2, "1", "two")
 TOKEN = constant(1, "tok", "token")
 REQUEST = constant(1, "req", "request")
 TOKEN_PER_REQUEST = constant(1, "tok/req", "token_per_request")

@@ -16,6 +16,7 @@ from templates.facts.constants import (
     SIXTEEN_BIT,
     TOKEN,
     TOKEN_PER_REQUEST,
+    TWO,
 )
 from templates.facts.group import Group, fact
 from templates.facts.machine import MachineFacts
@@ -427,8 +428,7 @@ class Batch(Group):
         wanted, samples = self.wanted, self.model.samples
         short = samples.configured(wanted, "output_tokens_short", "tok")
         long = samples.configured(wanted, "output_tokens_long", "tok")
-        two = constant(2, "1", "two")
-        grown = (long + short) / two if short.measured else long / two
+        grown = (long + short) / TWO if short.measured else long / TWO
         return self.prompt_tokens + grown if self.prompt_tokens.measured else grown
 
     @fact("GB")

@@ -62,7 +62,12 @@ class Recognition(Group):
     @property
     def parted(self) -> list[Chunk]:
         """Chunks whose step was timed part by part."""
-        return [chunk for chunk in self.chunks if chunk.step.parts_ratio.measured]
+        return [chunk for chunk in self.chunks if chunk.step.parts_time.measured]
+
+    @property
+    def packaged(self) -> list[Chunk]:
+        """Chunks whose step was timed by the package's own function, too."""
+        return [chunk for chunk in self.chunks if chunk.step.package_ratio.measured]
 
     @property
     def kept(self) -> list[Chunk]:

@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from measure.results import Key, key
+from templates.facts.constants import TWO
 from templates.facts.group import Group, fact
 from templates.facts.recognition_errors import ChunkErrors
 from templates.facts.recognition_step import WINDOWS, ChunkStep, ChunkWindow, ChunkWork
-from templates.quantity import Kind, Quantity, constant
+from templates.quantity import Kind, Quantity, Sampled, constant, missing
 
 if TYPE_CHECKING:
     from templates.facts.recognition import Recognition
 
 MEASUREMENT = "asr_nemotron"
 CARD = "model card of nemotron-3.5-asr-streaming-0.6b"
+CONFIGURATION = "configuration of nemotron-3.5-asr-streaming-0.6b"
 LATE = 95
 """The percentile of a step's time that has to stay within its chunk."""
 
 FRAME = constant(80, "ms", "frame", CARD, Kind.CITED)
 ONE_FRAME = constant(1, "1", "one_frame")
+FEATURE_WINDOW = constant(25, "ms", "feature_window", CONFIGURATION, Kind.CITED)
+FEATURE_HOP = constant(10, "ms", "feature_hop", CONFIGURATION, Kind.CITED)
 CARD_CHUNKS = {0: 80, 1: 160, 3: 320, 6: 560, 13: 1120}
 """Chunk in ms on the model card, by the right context in frames that the model was trained for (att_context_size)."""
 
@@ -107,29 +113,50 @@ class Chunk(Group):
         return self.buffered_time / self.step_time
 
     @fact("ms")
+    def wait(self) -> Quantity:
+        """Mean time until a chunk is full in which speech ended: half of it, and what its last feature reaches beyond.
+
+        Features stand in the middle of their windows.
+        """
+        return self.length / TWO + (FEATURE_WINDOW / TWO - FEATURE_HOP)
+
+    @fact("ms")
     def final_delay(self) -> Quantity:
-        """From the end of speech to the final result."""
-        return self.get("final_delay", "ms")
+        """From the end of speech to the final result. While steps keep up, none waits for the one before.
+
+        Where late ones outlast their chunk there is none to tell: it would grow as long as somebody speaks.
+        """
+        step = self.late_step if self.late_step.measured else self.step_time
+        if step.measured and (step.value or 0.0) > (self.length.value or 0.0):
+            text = str(self.key("step_time"))
+            return missing("ms", Sampled(self.samples.run_id, text), "outlasted", text)
+        return self.wait + self.step_time
 
     @fact("%", decimals=0)
     def wait_share(self) -> Quantity:
-        """Share of that delay in which the chunk fills, the mean over all places in a chunk where speech may end."""
-        return self.told("final_delay", "wait_ms", "ms") / self.final_delay
+        """Share of that delay in which the chunk fills."""
+        return self.wait / self.final_delay
+
+    def most_streams(self, quantity: str, **told: str) -> Quantity:
+        """The largest number of streams that kept up; its interval ends where the smallest did that did not."""
+        held, beyond = self.get(quantity, "1", **told), self.told(quantity, "beyond", "1", **told)
+        failed = beyond.value or 0.0
+        return replace(held, high=failed) if held.measured and failed > held.high else held
 
     @fact("1", decimals=0)
     def streams(self) -> Quantity:
         """Streams that keep up."""
-        return self.get("streams", "1")
+        return self.most_streams("streams")
 
     @fact("1", decimals=0)
     def buffered_streams(self) -> Quantity:
         """When windows are encoded again."""
-        return self.get("buffered_streams", "1")
+        return self.most_streams("buffered_streams")
 
     @fact("1", decimals=0)
     def batched_streams(self) -> Quantity:
         """With the decoder's state of the whole batch left on the device."""
-        return self.get("streams", "1", decoder="batched")
+        return self.most_streams("streams", decoder="batched")
 
     @fact("times", significant=2)
     def streams_gain(self) -> Quantity:

@@ -35,6 +35,15 @@ class ChunkStep(Group):
         return self.chunk.get("step_part_time", "ms", part=name, **told)
 
     @fact("ms")
+    def package_time(self) -> Quantity:
+        """A step by the package's own function, which makes the same calls, timed in turn with the usual step."""
+        return self.chunk.get("step_time", "ms", program="package")
+
+    @fact("%", decimals=0)
+    def package_ratio(self) -> Quantity:
+        return self.package_time / self.chunk.step_time
+
+    @fact("ms")
     def features_time(self) -> Quantity:
         return self._part("features")
 
@@ -53,12 +62,17 @@ class ChunkStep(Group):
 
     @fact("ms")
     def parts_time(self) -> Quantity:
-        """All parts together: more than a step, as each is waited for."""
+        """All parts together, each waited for."""
         return self.features_time + self.encoder_time + self.prompt_time + self.rnnt_time
+
+    @fact("ms")
+    def whole_time(self) -> Quantity:
+        """Steps made in turn with those in parts, and not waited for in between."""
+        return self.chunk.told("step_part_time", "whole_step_ms", "ms", part="encoder")
 
     @fact("times")
     def parts_ratio(self) -> Quantity:
-        return self.parts_time / self.chunk.step_time
+        return self.parts_time / self.whole_time
 
     @fact("%", decimals=0)
     def encoder_share(self) -> Quantity:
@@ -84,6 +98,16 @@ class ChunkStep(Group):
     def rnnt_emitting(self) -> Quantity:
         """The transducer when it emits one on each frame."""
         return self._part("rnnt", emission="every")
+
+    @fact("times")
+    def emission_gain(self) -> Quantity:
+        """How many times as long it takes with one on each frame as with none."""
+        return self.rnnt_emitting / self.rnnt_silent
+
+    @property
+    def bounds_in_turn(self) -> bool:
+        """Whether the transducer's steps as usual and at its bounds were made in turn."""
+        return self.chunk.told("step_part_time", "steps_in_turn", "1", part="rnnt").measured
 
     @fact("ms")
     def step_kernels(self) -> Quantity:
@@ -127,10 +151,6 @@ class ChunkStep(Group):
     @fact("ms")
     def graph_encoder(self) -> Quantity:
         return self._part("encoder", encoder="graph")
-
-    @fact("times")
-    def graph_encoder_gain(self) -> Quantity:
-        return self.encoder_time / self.graph_encoder
 
 
 class ChunkWork(Group):
@@ -225,6 +245,11 @@ class ChunkWindow(Group):
     @fact("GFLOP")
     def buffered_flops(self) -> Quantity:
         return self.chunk.get("buffered_step_flops", "GFLOP", window=self.seconds)
+
+    @fact("1", decimals=0)
+    def buffered_streams(self) -> Quantity:
+        """Streams that keep up when such a window is encoded again; measured with the middle chunk."""
+        return self.chunk.most_streams("buffered_streams", window=self.seconds)
 
     @fact("times", significant=2)
     def cache_gain(self) -> Quantity:

@@ -78,7 +78,8 @@ class Show:
     def _row(self, row: Sequence[Cell], width: int) -> Markup:
         """A row of cells; one alone heads the rows that follow."""
         if len(row) == 1:
-            return element("tr", element("th", self.cell(row[0]), colspan=str(width), scope="rowgroup"))
+            heading = element("th", self.cell(row[0]), colspan=str(width), scope="rowgroup")
+            return element("tr", heading, class_="part")
         return element("tr", *(element("td", self.cell(cell)) for cell in row))
 
     def cell(self, value: Cell) -> str | Markup:

@@ -18,22 +18,29 @@
   let plotly = null;
   const drawn = new Map(); // figure element -> its figure, as loaded
 
-  function loadPlotly() {
-    plotly ??= new Promise((resolve, reject) => {
+  function loadScript(address) {
+    return new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      script.src = PLOTLY;
-      script.onload = () => resolve(window.Plotly);
-      script.onerror = () => reject(new Error(`${PLOTLY} did not load`));
+      script.src = address;
+      script.onload = () => resolve(script);
+      script.onerror = () => reject(new Error(`${address} did not load`));
       document.head.append(script);
     });
+  }
+
+  function loadPlotly() {
+    plotly ??= loadScript(PLOTLY).then(() => window.Plotly);
     return plotly;
   }
 
-  /* A figure is a file, or where its address is a fragment, stands in the page. */
+  /* A figure is a file, or stands in the page where its address is a fragment. In the copy of the site for the disk, where
+     nothing can be fetched, it is a script that leaves it on itself. */
   async function loadFigure(element) {
-    const address = element.dataset.chart;
-    if (address.startsWith("#")) return JSON.parse(document.getElementById(address.slice(1)).textContent);
-    const response = await fetch(new URL(address, location.href));
+    const place = element.dataset.chart;
+    if (place.startsWith("#")) return JSON.parse(document.getElementById(place.slice(1)).textContent);
+    const address = new URL(place, location.href);
+    if (address.pathname.endsWith(".js")) return (await loadScript(address)).figure;
+    const response = await fetch(address);
     if (!response.ok) throw new Error(`${response.url}: ${response.status}`);
     return response.json();
   }
