@@ -6,6 +6,7 @@ addresses of other hosts into the page. It never executes them: see docs/decisio
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any, Literal
@@ -35,9 +36,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Keeps what is code and tables for the most part out of the search."""
+    """Gives a notebook the description it holds, and keeps it, code and tables for the most part, from the search."""
     if page.file.src_uri.endswith(SUFFIX):
         page.meta["search"] = {"exclude": True}
+        own = json.loads(page.file.content_string)["metadata"].get("voice_in_numbers", {})
+        page.meta["description"] = own.get("description")
     return markdown
 
 

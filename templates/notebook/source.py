@@ -34,6 +34,7 @@ LABELS = ("notebook", "chart", "kind", "verdict", "edition", "engine")
 OWN = "voice_in_numbers"
 """The notebook's metadata of this project."""
 
+_HEAD = re.compile(r'\A---\ndescription: "(.*)"\n---\n')
 _CELL = re.compile(r"^# %% (\w+)\n", re.MULTILINE)
 _PLACE = re.compile(r"^<cell (\w+)>$", re.MULTILINE)
 _HEADING = re.compile(r"^(#+) (.*?) \{#([a-z0-9-]+)\}$", re.MULTILINE)
@@ -56,12 +57,14 @@ def notebook(told: list[Told], language: str, outputs: dict[str, Any] | None = N
     text = Page(told[0], Voice(language)).render(
         f"notebook/{language}.md.j2", cell=lambda name: Markup(f"<cell {name}>")
     )
-    cells, known = list(_cells(text, code(language))), outputs or {}
+    _, described, prose = _HEAD.split(text)
+    cells, known = list(_cells(prose, code(language))), outputs or {}
     for cell in cells:
         if cell["cell_type"] == "code":
             cell["outputs"] = known.get(cell["id"], [])
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, OWN: {"inputs": inputs}}
+    own = {"description": described, "inputs": inputs}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, OWN: own}
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
