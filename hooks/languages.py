@@ -22,6 +22,9 @@ ALTERNATE = re.compile(r'\n\s*<link rel="alternate" [^>]*hreflang="[^>]*>')
 BASE = re.compile(r'(<script id="__config" type="application/json">.*?"base": ")([^"]*)(")', re.DOTALL)
 INDEX = Path("search") / "search_index.json"
 
+BOOSTS = {"": 0.1, "calculator/": 0.5, "compare/": 0.3, "method/": 0.5, "own/": 0.5}
+"""What hits count beside those in the article, which explains what the other pages only name."""
+
 
 def on_startup(**_: object) -> None:
     """Keeps the word splitter of the Chinese index from telling, in four lines a build, that it read its dictionary."""
@@ -82,11 +85,17 @@ def split_index(site: Path, languages: list[str], default: str) -> None:
         folder = "" if language == default else f"{language}/"
         others = tuple(f"{other}/" for other in languages if f"{other}/" != folder)
         docs = [
-            {**entry, "location": entry["location"].removeprefix(folder)}
+            boosted({**entry, "location": entry["location"].removeprefix(folder)})
             for entry in index["docs"]
             if entry["location"].startswith(folder) and not entry["location"].startswith(others)
         ]
         write_index(site / folder / INDEX, {**index, "docs": docs})
+
+
+def boosted(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry of the index with what its page's hits count, where that is not 1."""
+    page = entry["location"].partition("#")[0]
+    return {**entry, "boost": BOOSTS[page]} if page in BOOSTS else entry
 
 
 def write_index(path: Path, index: dict[str, object]) -> None:
