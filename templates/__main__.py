@@ -13,6 +13,7 @@ from measure.results import Results, ResultsError, Run
 from measure.store import load
 from templates import claims, config
 from templates.changes import machine, runs
+from templates.changes.sentences import summary
 from templates.charts import checked
 from templates.config import ConfigError
 from templates.facts.edition import Edition, editions
@@ -59,6 +60,19 @@ def render(
         if path.endswith(".md"):
             print(f"changed {path}")
     print(f"{len(files)} files rendered, {len(changed)} changed")
+
+
+@app.command()
+def sentences(
+    before: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the pages before.", readable=False)],
+    out: Annotated[Path, typer.Option("--out", help="Where the pages are.")] = ROOT / "docs",
+) -> None:
+    """Print, as Markdown, which sentences of the pages differ from those in FOLDER."""
+    for folder in (before, out):
+        if not folder.is_dir():
+            raise Refused(f"{folder} is no folder of pages. Name one such as docs/ of another checkout.")
+    for line in summary(before, out):
+        print(line)
 
 
 @app.command()
