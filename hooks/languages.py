@@ -30,6 +30,9 @@ INDEX = Path("search") / "search_index.json"
 TERRITORIES = {"ko": "ko_KR", "en": "en_GB", "zh": "zh_CN"}
 """Languages as cards in messages name them."""
 
+BOOSTS = {"": 0.1, "calculator/": 0.5, "compare/": 0.3, "method/": 0.5, "own/": 0.5}
+"""What hits count beside those in the article, which explains what the other pages only name."""
+
 
 def on_startup(**_: object) -> None:
     """Keeps the word splitter of the Chinese index from telling, in four lines a build, that it read its dictionary."""
@@ -98,11 +101,17 @@ def split_index(site: Path, languages: list[str], default: str) -> None:
         folder = "" if language == default else f"{language}/"
         others = tuple(f"{other}/" for other in languages if f"{other}/" != folder)
         docs = [
-            {**entry, "location": entry["location"].removeprefix(folder)}
+            boosted({**entry, "location": entry["location"].removeprefix(folder)})
             for entry in index["docs"]
             if entry["location"].startswith(folder) and not entry["location"].startswith(others)
         ]
         write_index(site / folder / INDEX, {**index, "docs": docs})
+
+
+def boosted(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry of the index with what its page's hits count, where that is not 1."""
+    page = entry["location"].partition("#")[0]
+    return {**entry, "boost": BOOSTS[page]} if page in BOOSTS else entry
 
 
 def write_index(path: Path, index: dict[str, object]) -> None:

@@ -14,6 +14,7 @@ from measure.results import Results, ResultsError, Run
 from measure.store import load
 from templates import claims, config
 from templates.changes import machine, runs
+from templates.changes.sentences import summary
 from templates.charts import checked
 from templates.config import ConfigError
 from templates.facts.edition import Edition, editions
@@ -88,6 +89,19 @@ def notebook(results: ResultsFile = ROOT / "results.json", out: OutFolder = DOCS
         keep({path: executed(told, data, path.partition("/")[0])}, out)
         print(f"executed {path}")
     print(f"{len(stale)} notebooks executed")
+
+
+@app.command()
+def sentences(
+    before: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the pages before.", readable=False)],
+    out: OutFolder = DOCS,
+) -> None:
+    """Print, as Markdown, which sentences of the pages differ from those in FOLDER."""
+    for folder in (before, out):
+        if not folder.is_dir():
+            raise Refused(f"{folder} is no folder of pages. Name one such as docs/ of another checkout.")
+    for line in summary(before, out):
+        print(line)
 
 
 @app.command()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import http.server
+import io
 import shutil
 import threading
 from collections.abc import Iterator
@@ -107,10 +109,20 @@ def pages(site: Path) -> list[Page]:
     return sorted(found, key=lambda page: (LANGUAGES.index(page.language), page.name))
 
 
+COMPRESSIBLE = {".css", ".html", ".js", ".json", ".svg", ".xml"}
+
+
+@functools.cache
+def compressed(file: Path, changed: int) -> bytes:
+    """A file's content as a server sends it to whoever takes gzip; `changed` is the time of its last change."""
+    return gzip.compress(file.read_bytes())
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder below a path of its choice, as GitHub Pages does, and says nothing."""
+    """Serves a folder below a path of its choice, compressed as GitHub Pages does it, and says nothing."""
 
     prefix = "/"
+    protocol_version = "HTTP/1.1"
 
     def translate_path(self, path):
         return super().translate_path("/" + path.removeprefix(self.prefix))
@@ -131,6 +143,21 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def send_head(self):
+        file = Path(self.translate_path(self.path))
+        file = file / "index.html" if self.path.endswith("/") else file
+        wanted = "gzip" in self.headers.get("Accept-Encoding", "")
+        if not wanted or file.suffix not in COMPRESSIBLE or not file.is_file():
+            return super().send_head()
+        content = compressed(file, file.stat().st_mtime_ns)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(file))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "max-age=600")
+        self.end_headers()
+        return io.BytesIO(content)
 
     def log_message(self, *args):
         pass

@@ -269,7 +269,7 @@ def test_a_chart_that_cannot_be_loaded_says_so_in_the_pages_language(browser, ad
             watched.page.goto(address + page.path)
             draw_all(watched.page)
             assert watched.page.locator(f"{CHARTS}[data-state=drawn]").count() == 0
-            messages.add(watched.page.locator(".chart-message").first.inner_text())
+            messages.add(watched.page.locator(".chart-message").first.text_content())
     assert len(messages) == len(LANGUAGES)
 
 
@@ -306,6 +306,27 @@ def test_search_finds_words_of_the_pages_language_there(browser, address, site, 
             assert all(word in texts[target].lower() for target in found), word
         indexes = watched.loaded("search_index.json")
     assert indexes == [start + "search/search_index.json"]
+
+
+def test_a_number_says_its_title_to_pointer_and_keyboard(browser, address):
+    with opened(browser, address, "source/") as watched:
+        number = watched.page.locator("article a.fact").first
+        title, tip = number.get_attribute("title"), watched.page.get_by_role("tooltip")
+        number.hover()
+        tip.wait_for()
+        assert tip.inner_text() == title and number.get_attribute("title") is None
+        below = tip.bounding_box()["y"] - number.bounding_box()["y"]
+        assert 0 < below < 60
+        watched.page.keyboard.press("Escape")
+        tip.wait_for(state="hidden")
+        assert number.get_attribute("title") == title
+        watched.page.mouse.move(0, 0)
+        number.focus()
+        tip.wait_for()
+        assert number.get_attribute("aria-describedby") == tip.get_attribute("id")
+        watched.page.keyboard.press("Tab")
+        assert number.get_attribute("title") == title
+        assert watched.faults == []
 
 
 def test_the_kinds_of_numbers_differ_without_colour(browser, address, site):
