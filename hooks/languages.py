@@ -11,16 +11,24 @@ import logging
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import jieba  # type: ignore[import-untyped]
+import jinja2
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
+from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
+from words import words
 
-ALTERNATE = re.compile(r'\n\s*<link rel="alternate" [^>]*hreflang="[^>]*>')
+ALTERNATE = re.compile(r'\n\s*<link rel="alternate" href="[^>]*hreflang="[^>]*>')
+"""The theme's links to other languages, by the order of their attributes."""
+
 BASE = re.compile(r'(<script id="__config" type="application/json">.*?"base": ")([^"]*)(")', re.DOTALL)
 INDEX = Path("search") / "search_index.json"
+TERRITORIES = {"ko": "ko_KR", "en": "en_GB", "zh": "zh_CN"}
+"""Languages as cards in messages name them."""
 
 BOOSTS = {"": 0.1, "calculator/": 0.5, "compare/": 0.3, "method/": 0.5, "own/": 0.5}
 """What hits count beside those in the article, which explains what the other pages only name."""
@@ -29,6 +37,15 @@ BOOSTS = {"": 0.1, "calculator/": 0.5, "compare/": 0.3, "method/": 0.5, "own/": 
 def on_startup(**_: object) -> None:
     """Keeps the word splitter of the Chinese index from telling, in four lines a build, that it read its dictionary."""
     jieba.setLogLevel(logging.WARNING)
+
+
+def on_env(env: jinja2.Environment, config: MkDocsConfig, files: Files) -> jinja2.Environment:
+    """Gives the templates in overrides/ whole addresses, languages with a territory, and the words of the 404 page."""
+    missing = words("missing")
+    env.filters["absolute"] = lambda url: urljoin(f"{(config.site_url or '').rstrip('/')}/", url)
+    env.filters["territory"] = TERRITORIES.__getitem__
+    env.filters["missing_word"] = lambda name, language: missing[name][language]
+    return env
 
 
 @event_priority(-200)
@@ -43,9 +60,9 @@ def on_page_context(context: dict[str, Any], page: Page, config: MkDocsConfig, n
 
 @event_priority(-200)
 def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
-    """Keeps the page for addresses that do not exist, of which there is one, in the default language.
+    """Keeps the page for addresses that do not exist, of which there is one, as the default language's build made it.
 
-    An empty text is not written, so that what the last language's build would put there does not replace it.
+    It holds all languages. An empty text is not written, so that the last language's build does not replace it.
     """
     if template_name != "404.html":
         return output_content
@@ -55,10 +72,9 @@ def on_post_template(output_content: str, template_name: str, config: MkDocsConf
 
 @event_priority(-200)
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Points the page's search at its language's index and drops its alternate links.
+    """Points the page's search at its language's index and drops the theme's alternate links.
 
-    For each alternate link the theme's script asks for a sitemap.xml beside it, which is not there. Search engines find
-    the same links in the site's one sitemap.xml.
+    They are relative, which search engines do not take; overrides/partials/elsewhere.html has whole ones.
     """
     i18n = config.plugins["i18n"]
     output = ALTERNATE.sub("", output)

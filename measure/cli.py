@@ -6,6 +6,7 @@ Every refusal is one line that names file, key and cure, with exit code 1.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -18,14 +19,14 @@ from typing import Annotated, TypedDict
 import typer
 
 from measure import doctor as diagnosis
-from measure import invocation, limits, models, registry, results, runner, screen, store
+from measure import inspection, invocation, limits, models, registry, results, runner, screen, store
 from measure import machine as machines
 from measure import merge as merging
 from measure.importers import store as importing
 from measure.registry import Measurement
 from measure.results import Key, Machine, Results, ResultsError, Run
 from measure.runner import Interrupted, Job, Outcome
-from measure.session import maker
+from measure.session import maker, now
 
 HERE = "here"
 IMPORTED = "imported"
@@ -132,7 +133,7 @@ def run(
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure by name into a run; needs no site. Goes on where it was stopped."""
-    chosen = {"weights": weights, "device": _card(device)}
+    chosen = {"weights": weights, "device": device}
     settings = [*settings, *(f"{name}={value}" for name, value in chosen.items() if value)]
     job = _job(file, run_id, tuple(names), quick, settings)
     if again and (kept := runner.set_aside(file, run_id, job.names)):
@@ -147,10 +148,13 @@ def run(
 
 def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:
     results.check_id(run_id, f"--run {run_id!r}")
-    options = dict(_setting(text) for text in settings)
+    options = _told_once(settings)
+    asked = options.get("device", "")
+    if asked:
+        options["device"] = _card(asked)
     store.check_place(file)
-    job = Job(file, run_id, _machine(options.get("device", "")), names, quick, options, registry.PACKAGE)
-    job.measurements()
+    job = Job(file, run_id, _machine(options.get("device", ""), asked), names, quick, options, registry.PACKAGE)
+    job.check()
     return job
 
 
@@ -161,6 +165,8 @@ def _card(device: str) -> str:
         return device
     if kind != "cuda" or not number.isdecimal():
         raise ResultsError(f"--device {device!r}: not a card. Write cuda:0, cuda:1 and so on.")
+    if (there := machines.cards()) and int(number) >= len(there):
+        raise ResultsError(f"--device {device}: no such card. {_devices()}")
     os.environ["CUDA_VISIBLE_DEVICES"] = number
     return kind
 
@@ -172,11 +178,15 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _machine(device: str) -> Machine:
+def _machine(device: str, asked: str) -> Machine:
     try:
         return machines.describe(device)
     except ValueError as error:
-        raise ResultsError(f"--set device={device}: {error}.") from None
+        raise ResultsError(f"--device {asked}: {error}. {_devices()}") from None
+
+
+def _devices() -> str:
+    return f"This machine has {', '.join(machines.present())}. Choose one of these."
 
 
 def _carry_out(job: Job) -> list[Outcome]:
@@ -243,16 +253,30 @@ def _entry(measurement: Measurement, data: Results) -> Row:
 
 @app.command()
 def check(file: ResultsFile = RESULTS) -> None:
-    """The verdict on every sample, rejected ones first; exit code 1 if the file is not valid."""
+    """The verdict on every sample, rejected ones first, and what is odd; exit code 1 if the file is not valid."""
+    data = store.load(file)
     rows = [
         (limits.STATUSES.index(verdict.status), run.id, text, run, verdict)
-        for run in store.load(file).runs
+        for run in data.runs
         for text, verdict in limits.verdicts(run, models).items()
     ]
     for _, run_id, text, run, verdict in sorted(rows, key=lambda row: row[0]):
         screen.out.print(f"{verdict.status}  {run_id}  {text}  {screen.value(run.samples[text])}  {reason(verdict)}")
     counts = (f"{sum(row[4].status == status for row in rows)} {status}" for status in limits.STATUSES)
     screen.out.print(f"{file.name}: {', '.join(counts)}")
+    for told in (told for run in data.runs for told in inspection.unknown(run, registry.find())):
+        screen.err.print(f"warning: {file.name}: {screen.plain(told)}")
+    _refuse_dates(data, file)
+
+
+def _refuse_dates(data: Results, file: Path) -> None:
+    """Refuse samples measured in the future, the first by its name."""
+    today = now()
+    ahead = [place for run in data.runs for place in inspection.to_come(run, today)]
+    if ahead:
+        others = f", and {len(ahead) - 1} more" if len(ahead) > 1 else ""
+        cure = f"Correct it, or this machine's clock, by which it is {today[:10]}."
+        raise ResultsError(f"{file.name}: {ahead[0]}{others}. {cure}")
 
 
 def reason(verdict: limits.Verdict) -> str:
@@ -344,6 +368,10 @@ def main() -> int:
     except (KeyboardInterrupt, typer.Abort):
         screen.err.print("Stopped. What was measured is kept; the same command goes on from there.")
         return INTERRUPTED
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        return _refuse(f"nothing more can be printed ({error.strerror}). Make room, or print elsewhere.")
     except Exception as error:
         if not hasattr(error, "format_message"):  # what typer raises for a command line it cannot read
             raise

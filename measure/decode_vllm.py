@@ -34,6 +34,7 @@ SUBJECT_S = 100.0
 
 
 def plan(session: Session) -> list[Key]:
+    vllm.cards(session)
     listed = [item for text in subjects(session) for item in decoding.keys(NAME, text, scope(session))]
     return [*listed, *([] if session.quick else [repeated(subjects(session)[-1])])]
 

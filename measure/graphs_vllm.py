@@ -26,6 +26,7 @@ SUBJECT_S = 30.0
 
 
 def plan(session: Session) -> list[Key]:
+    vllm.cards(session)
     return [item for text in subjects(session) for item in decoding.step_keys(NAME, text, graphs=False)]
 
 

@@ -20,9 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from measure.results import Machine
-
-DEVICES = ("cpu", "cuda", "mps")
+from measure.results import DEVICES, Machine
 
 _MEMORY_GRAIN = 2**26
 """Memory is rounded to 64 MiB: a kernel's update moves the total by less, and it is the same machine still."""
@@ -45,12 +43,21 @@ def describe(device: str = "") -> Machine:
     """
     device = device or default_device()
     if device not in DEVICES:
-        raise ValueError(f"device {device!r} is not known; choose one of {', '.join(DEVICES)}")
+        raise ValueError("no such device")
     if device == "cuda":
         return _with_cuda()
     if device == "mps" and not _has_mps():
-        raise ValueError("device 'mps' needs a Mac with an Apple processor; choose cpu")
+        raise ValueError("needs a Mac with an Apple processor")
     return _without_cuda(device)
+
+
+def present() -> list[str]:
+    """The devices of this machine, as they can be asked for; CUDA numbers its cards in an order of its own."""
+    names = cards()
+    numbered = [f"cuda:{number}" for number in range(len(names))]
+    told = [f"{', '.join(numbered)} ({', '.join(dict.fromkeys(names))})"] if names else []
+    unlisted = ["cuda"] if not names and cuda() is not None else []
+    return ["cpu", *told, *unlisted, *(["mps"] if _has_mps() else [])]
 
 
 def default_device() -> str:
@@ -77,7 +84,7 @@ def torch_accelerator() -> str | None:
 def _with_cuda() -> Machine:
     card = cuda()
     if card is None:
-        raise ValueError("device 'cuda' needs an NVIDIA card and its driver; choose cpu")
+        raise ValueError("needs an NVIDIA card and its driver")
     return Machine(
         name=card.name if card.cards == 1 else f"{card.cards} x {card.name}",
         device="cuda",
@@ -257,6 +264,25 @@ def management_library() -> ctypes.CDLL | None:
     """NVIDIA's management library, initialised, or None. Does not open the card for computing."""
     nvml = library("libnvidia-ml.so.1", "nvml.dll")
     return None if nvml is None or nvml.nvmlInit_v2() else nvml
+
+
+def cards() -> list[str]:
+    """Names of all NVIDIA cards, also of those this process may not use; empty where the driver does not list them."""
+    nvml, count = management_library(), ctypes.c_uint()
+    if nvml is None:
+        return []
+    nvml.nvmlDeviceGetCount_v2(ctypes.byref(count))
+    names = [_card_name(nvml, number) for number in range(count.value)]
+    nvml.nvmlShutdown()
+    return names
+
+
+def _card_name(nvml: ctypes.CDLL, number: int) -> str:
+    handle, name = ctypes.c_void_p(), ctypes.create_string_buffer(96)
+    if nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(number), ctypes.byref(handle)):
+        return "unknown"
+    nvml.nvmlDeviceGetName(handle, name, 96)
+    return _clean(_text(name))
 
 
 def _driver_version() -> str:

@@ -6,9 +6,13 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
+
+from measure import doubled
+
+T = TypeVar("T")
 
 Path: TypeAlias = tuple[str | int, ...]
 """Names and places in lists, from the outermost inwards."""
@@ -22,6 +26,14 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 class _Constant(str):
     """What JSON has no number for, as it is written: NaN, Infinity or -Infinity."""
+
+
+class _Doubled(dict[str, Any]):
+    """An object that names something twice."""
+
+    def __init__(self, pairs: list[tuple[str, Any]], name: str) -> None:
+        super().__init__(pairs)
+        self.name = name
 
 
 def explain(data: bytes, error: Exception) -> tuple[str, str]:
@@ -62,25 +74,39 @@ def _constant(data: bytes) -> str:
     """The first NaN or Infinity and its place; empty if there is none, or if more than that is wrong."""
     try:
         content = json.loads(data, parse_constant=_Constant)
-        path, constant = next(_constants(content, ()), ((), None))
+        path, constant = next(_all(content, (), _Constant), ((), None))
     except (ValueError, RecursionError):
         return ""
-    return f"{_place(content, path)} is {constant}" if constant else ""
+    return f"{_place(content, path) or 'it'} is {constant}" if constant else ""
 
 
-def _constants(value: Any, path: Path) -> Iterator[tuple[Path, _Constant]]:  # noqa: ANN401 (any JSON)
-    if isinstance(value, _Constant):
+def twice(data: bytes) -> str:
+    """The first name that stands twice in an object, with its place; `data` is valid JSON that has one."""
+    content = json.loads(data, object_pairs_hook=_object)
+    path, found = next(_all(content, (), _Doubled))
+    place = _place(content, path)
+    return f"{place}: {doubled.told(found.name)}" if place else doubled.told(found.name)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    name = doubled.repeated(name for name, _ in pairs)
+    return dict(pairs) if name is None else _Doubled(pairs, name)
+
+
+def _all(value: Any, path: Path, kind: type[T]) -> Iterator[tuple[Path, T]]:  # noqa: ANN401 (any JSON)
+    """Everything of one kind in a content, with its place, what is outside first."""
+    if isinstance(value, kind):
         yield path, value
-    elif isinstance(value, dict | list):
+    if isinstance(value, dict | list):
         for name, part in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _constants(part, (*path, name))
+            yield from _all(part, (*path, name), kind)
 
 
 def _place(content: Any, path: Path) -> str:  # noqa: ANN401 (any JSON)
-    """A path in words: `run 'here': bandwidth/sum: values[3]`."""
+    """A path in words: `run 'here': bandwidth/sum: values[3]`; empty for the whole."""
     run = _run(content, path[1]) if path[:1] == ("runs",) and len(path) > 1 and isinstance(path[1], int) else ""
     rest = path[2:] if run else path
     rest = rest[1:] if run and rest[:1] == ("samples",) else rest
     text = "".join(f"[{part}]" if isinstance(part, int) else f": {part}" for part in rest).removeprefix(": ")
     short = text if len(text) <= LENGTH else f"{text[: LENGTH - 3]}..."
-    return ": ".join(part for part in (run, short) if part) or "it"
+    return ": ".join(part for part in (run, short) if part)

@@ -23,6 +23,10 @@ BYTES_PER_WEIGHT: Mapping[str, float] = {
 }
 """Bytes a matrix element takes; q8_0 and q4_0 are GGUF blocks of 32 elements and one 16-bit scale (ggml-common.h)."""
 
+BYTES_PER_EMBEDDING: Mapping[str, float] = {**BYTES_PER_WEIGHT, "fp8": 2, "q4_0": 210 / 256}
+"""Bytes an element of the embedding takes, which is the output head too: vLLM leaves it at 16 bits beside fp8, and
+llama.cpp's quantiser stores it in q6_K beside q4_0, blocks of 256 elements in 210 bytes (ggml-common.h)."""
+
 QWEN3 = "qwen3"
 """The architecture whose layers are all alike."""
 

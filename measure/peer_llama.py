@@ -16,7 +16,7 @@ from measure.decoding import LONG
 from measure.engines import llama
 from measure.importers.llama_bench import Test
 from measure.results import Config, Key, key
-from measure.session import Session
+from measure.session import OptionError, Session
 
 SUMMARY = "decoding for one request in llama.cpp by its own tool, llama-bench"
 NEEDS = llama.NEEDS
@@ -37,6 +37,10 @@ LIMIT_S = 300.0
 
 
 def plan(session: Session) -> list[Key]:
+    """Raises OptionError for a tool that is not there."""
+    given = session.options.get("tool")
+    if given is not None and shutil.which(given) is None:
+        raise OptionError(f"tool={given}: no such program. Pass the path of {TOOL}.")
     return [key(NAME, "rate", subject(session), requests=1)]
 
 

@@ -35,6 +35,7 @@ LIMIT_S = 400.0
 
 
 def plan(session: Session) -> list[Key]:
+    vllm.cards(session)
     return [key(NAME, "rate", subject(session), requests=1)]
 
 

@@ -18,13 +18,16 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from measure import malformed
+from measure import doubled, malformed
 
 T = TypeVar("T")
 
 SCHEMA = 1
 KEPT_VALUES = 200
 """A sample keeps at most this many values; `count` tells how many there were."""
+
+DEVICES = ("cpu", "cuda", "mps")
+"""What a machine can measure with."""
 
 UNITS = (
     "GB/s",
@@ -429,6 +432,8 @@ def parse(data: bytes, name: str = "results.json") -> Results:
     for run_id, times in Counter(run.id for run in runs).items():
         if times > 1:
             raise ResultsError(f"{name}: run {run_id!r} stands there twice. Give one of them another id.")
+    if doubled.doubled(data):
+        raise ResultsError(f"{name}: {malformed.twice(data)}. Remove the one that is wrong.")
     return Results(runs)
 
 
@@ -450,7 +455,16 @@ def _machine(raw: msgspec.Raw, where: str) -> Machine:
     for name in Machine.__struct_fields__:
         if isinstance(value := getattr(machine, name), int):
             _check_count(value, f"{where}: {name}")
+    if not machine.name.strip():
+        raise ResultsError(f"{where}: name is empty. Say which processor or card it is.")
+    _check_device(machine.device, where)
     return machine
+
+
+def _check_device(device: object, where: str) -> None:
+    if device not in DEVICES:
+        told = _shown(str(device), quoted=True)
+        raise ResultsError(f"{where}: device {told} is none of {', '.join(DEVICES)}. Correct it.")
 
 
 def _part(raw: msgspec.Raw, kind: type[T], where: str) -> T:
@@ -476,6 +490,8 @@ def _failure(text: str, raw: msgspec.Raw, where: str) -> Failure:
     if failure.reason not in REASONS:
         cure = f"Choose from {', '.join(REASONS)}."
         raise ResultsError(f"{where}: no such reason: {_shown(failure.reason, quoted=True)}. {cure}")
+    if failure.at:
+        _check_time(failure.at, f"{where}: at")
     return failure
 
 
@@ -507,6 +523,7 @@ def check(sample: AnySample, of: Key, where: str) -> None:
         if isinstance(value, int | float) and not abs(value) <= LARGEST:
             told = f"config {_shown(name)} is not a finite number of at most {LARGEST:g}"
             raise ResultsError(f"{where}: {told}. {_REMEASURE}")
+    _check_device(sample.config.get("device", DEVICES[0]), f"{where}: config")
     if isinstance(sample, Import):
         _check_import(sample, of.quantity, where)
     elif isinstance(sample, Sample):

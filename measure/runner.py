@@ -20,11 +20,11 @@ from typing import IO, Protocol
 
 import msgspec
 
-from measure import child, memory, processes, registry, results, store
+from measure import child, invocation, memory, processes, registry, results, store, weights
 from measure import machine as machines
 from measure.registry import Measurement
 from measure.results import Failure, Key, Machine, Results, ResultsError, Run
-from measure.session import Session, command, foreign, maker, now, recorded
+from measure.session import OptionError, Session, command, foreign, maker, now, recorded
 
 QUICK_LIMIT_S = 160.0
 """What all measurements of a quick run may take together; what is left of three minutes is for starting, rendering."""
@@ -63,6 +63,29 @@ class Job:
         chosen = [known[name] for name in dict.fromkeys(self.names)]
         _check_options(self.options, chosen)
         return chosen
+
+    def check(self) -> None:
+        """Refuse a job that asks for what cannot be, also of a measurement whose package is missing.
+
+        Raises ResultsError; nothing was written.
+        """
+        measurements = self.measurements()
+        try:
+            weights.check_place(self.options.get("weights", weights.HUB))
+        except OptionError as error:
+            raise ResultsError(str(error)) from None
+        for measurement in measurements:
+            self._check_plan(measurement)
+
+    def _check_plan(self, measurement: Measurement) -> None:
+        try:
+            measurement.plan(self.session(measurement))
+        except OptionError as error:
+            by_name = invocation.command("measure", "run", "NAME")
+            cure = f" Or measure by name what takes it, with `{by_name}`." if len(self.names) > 1 else ""
+            raise ResultsError(f"{measurement.name}: {error}{cure}") from None
+        except Exception:
+            return  # what else a plan says goes into the run, as the reason why nothing was measured
 
     def session(self, measurement: Measurement) -> Session:
         options = {name: value for name, value in self.options.items() if _takes(measurement, name)}

@@ -17,8 +17,8 @@ from measure.results import REASONS, AnySample, Key, Report, Run
 from measure.runner import Outcome, Step
 from measure.session import maker
 
-out = Console(highlight=False, markup=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class Bar:

@@ -49,6 +49,7 @@ STOP_S = 20.0
 
 
 def plan(session: Session) -> list[Key]:
+    vllm.cards(session)
     return [key(NAME, "first_token", subject(session), requests=number) for number in REQUESTS]
 
 

@@ -22,6 +22,13 @@ from measure.results import REASONS, Config, Failure, Key, Machine, Results, Res
 DETAIL_LENGTH = 200
 
 
+class OptionError(Exception):
+    """What an option was given cannot be used; the message says which, why, and what to do.
+
+    Raised by a plan, it ends the whole job before anything is measured or written.
+    """
+
+
 @dataclass(frozen=True)
 class Session:
     """One measurement's view of a run."""

@@ -25,6 +25,9 @@ _ELSEWHERE = "Choose another place with --results."
 _NEW_MODE = 0o644
 _ATTEMPTS, _PAUSE_S = 20, 0.05
 
+MOST_BYTES = 2**28
+"""No results file is larger: a run takes about 1 MB."""
+
 HAND_S = 1.0
 """How long a file that cannot be read may be one that an editor is just writing in place."""
 
@@ -68,12 +71,16 @@ def _present(path: Path) -> bytes | None:
 
 def _bytes(path: Path, cure: str = _ELSEWHERE) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
     except PermissionError as error:
         cure = "Allow yourself to read it (chmod u+r), or name another file."
         raise ResultsError(f"{path.name or path}: cannot be read ({error.strerror}). {cure}") from None
     except OSError as error:
         raise ResultsError(f"{path.name or path}: cannot be read ({error.strerror}). {cure}") from None
+    if len(data) > MOST_BYTES:
+        raise ResultsError(f"{path.name or path}: is no results file: larger than {MOST_BYTES // 2**20} MiB. {cure}")
+    return data
 
 
 def save(results: Results, path: Path, still: Callable[[], bool] = lambda: True) -> None:
@@ -183,6 +190,8 @@ def check_place(path: Path) -> None:
     try:
         if path.is_dir():
             raise ResultsError(f"{path.name or path}: is a folder. Name a file in it with --results.")
+        if path.exists() and not path.is_file():
+            raise ResultsError(f"{path.name}: is no regular file, and results can be saved in no other. {_ELSEWHERE}")
         temporary, handle = _temporary(_place(path))
     except OSError as error:
         told = f"no file can be made in the folder {str(_place(path).parent)!r} ({error.strerror})"

@@ -11,7 +11,7 @@ from typing import Any
 
 from measure import device
 from measure.results import Config, Key, key
-from measure.session import Session
+from measure.session import OptionError, Session
 from measure.synthesis import magpie_model, magpie_text, sentences
 from measure.synthesis.magpie_apart import FIXED_PARTS, REST, STEP_PARTS
 from measure.synthesis.magpie_bench import Bench, Scope, TooSlowError
@@ -50,7 +50,12 @@ QUESTIONED = ("en", "ko")
 
 
 def plan(session: Session) -> list[Key]:
-    """Those first that matter most should the time run out; tracing last, since it may slow down what follows."""
+    """Those first that matter most should the time run out; tracing last, since it may slow down what follows.
+
+    Raises OptionError for recordings that are asked of random weights.
+    """
+    if "audio" in session.options and "weights" not in session.options:
+        raise OptionError("audio= keeps what real weights speak, and random ones make noise. Pass weights= too.")
     part, (published, *others) = scope(session), stacks(session)
     held = [_key(name, language=language) for name in ("tokenizers", "words_kept") for language in QUESTIONED]
     held += [_key(name) for name in ("frame_rate", "parameters", "loaded_weights")]
@@ -135,8 +140,6 @@ def _stored(session: Session) -> dict[str, Any]:
 
 def measure(session: Session) -> None:
     """Record real-time factors, milliseconds of steps and parts (a value a repeat), and what the model is."""
-    if "audio" in session.options and "weights" not in session.options:
-        raise ValueError("audio= keeps what real weights speak, and random ones make noise. Pass weights= too.")
     config: Config = {**device.settle(session.machine), "weights": "real" if "weights" in session.options else "random"}
     bench = Bench(session, config, scope(session), stacks(session)[0])
     for item in plan(session):

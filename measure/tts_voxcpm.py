@@ -16,7 +16,7 @@ from pathlib import Path
 from measure import device, weights
 from measure.card import Card
 from measure.results import Config, Key, key
-from measure.session import Session
+from measure.session import OptionError, Session
 from measure.synthesis import nano_voxcpm, voxcpm2_weights
 from measure.synthesis.nano_voxcpm import NanoVoxCPM
 from measure.synthesis.sentences import sentences
@@ -68,9 +68,9 @@ SECONDS, QUICK_SECONDS = 360.0, 140.0
 
 
 def plan(session: Session) -> list[Key]:
-    """Raises ValueError for recordings that are asked of random weights."""
+    """Raises OptionError for recordings that are asked of random weights."""
     if "audio" in session.options and "weights" not in session.options:
-        raise ValueError("audio= keeps what the model says, and random weights say nothing. Pass weights= as well.")
+        raise OptionError("audio= keeps what the model says, and random weights say nothing. Pass weights= as well.")
     if session.quick or session.device not in DEVICES:
         return first_keys(QUICK)
     spoken = sentence_keys() if "weights" in session.options else []

@@ -6,6 +6,7 @@ says, and when it stops, does depend on them, and is never measured with random 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -14,6 +15,7 @@ import msgspec
 
 from measure import device, models
 from measure.models import Model, Subject
+from measure.session import OptionError
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +32,7 @@ POOL = 2**24
 """Random numbers drawn; larger tensors repeat them, which takes a tenth of the time of drawing each."""
 
 
-class WeightsError(Exception):
+class WeightsError(OptionError):
     """Weights that cannot be used; the message says which, why, and what to do."""
 
 
@@ -94,6 +96,12 @@ def _load(source: str, precision: str) -> Qwen3ForCausalLM:
         lacking = ", ".join(sorted(told["missing_keys"])[:3])
         raise WeightsError(f"{source}: lacks {lacking}. Download the checkpoint again.")
     return cast("Qwen3ForCausalLM", module)
+
+
+def check_place(source: str) -> None:
+    """Refuse a place on this machine where nothing is."""
+    if not source.startswith(HUB) and not os.path.exists(source):  # noqa: PTH110 (Path raises for long names)
+        raise WeightsError(f"weights={source}: no such file or folder. Pass one that is there, or hub:OWNER/NAME.")
 
 
 def shape(source: str) -> Model:
@@ -220,7 +228,7 @@ def _config(source: str) -> dict[str, Any]:
         return msgspec.json.decode(_config_file(source).read_bytes(), type=dict[str, Any])
     except (OSError, ValueError) as error:
         raise WeightsError(
-            f"{source}: no config.json can be read: {error}. Pass a checkpoint's folder, or hub:ID."
+            f"{source}: no config.json can be read: {str(error).rstrip('.')}. Pass a checkpoint's folder, or hub:ID."
         ) from error
 
 

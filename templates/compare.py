@@ -16,6 +16,9 @@ from templates.units import factor
 GROUPS = ("differ", "agree", "cited", "single", "none")
 """How the outcomes of a claim in several editions stand to each other, in the order of the page."""
 
+OVERVIEW = "{#overview}"
+"""The heading of the part of an article that says ahead what the others explain."""
+
 
 class Tested(NamedTuple):
     """Comparisons of one kind that decided a claim: from `low` to `high` of their left sides, or the one that tells."""
@@ -24,6 +27,8 @@ class Tested(NamedTuple):
     high: Comparison
     deciding: int
     made: int
+    upper: Comparison | None = None
+    """Where the same is held against a lower and an upper bound and keeps both: what the upper one was compared by."""
 
     @property
     def alone(self) -> bool:
@@ -34,10 +39,17 @@ class Tested(NamedTuple):
 class Side:
     """An edition as the pages beside the articles tell it; made once for all languages."""
 
-    def __init__(self, edition: Edition, claims: dict[str, Claim]) -> None:
+    def __init__(self, edition: Edition, claims: dict[str, Claim], article: str = "") -> None:
         self.edition, self.claims = edition, claims
+        self.article = article[max(article.find(OVERVIEW), 0) :].partition("\n## ")[2]
+        """The text of the edition's article after its overview, in any language: the addresses in it are alike."""
         self.groups = {group.path: group for group in edition.all_groups()}
-        self.tests = {name: deciding(claim) for name, claim in claims.items()}
+        self.tests = {name: bounded(deciding(claim)) for name, claim in claims.items()}
+
+    def place(self, name: str) -> str:
+        """The address of the part of the article that prints how a claim came out; "" where no part does."""
+        before, found, _ = self.article.partition(f'#claim.{name}"')
+        return before.rpartition("{#")[2].partition("}")[0] if found else ""
 
 
 class Line(NamedTuple):
@@ -90,6 +102,27 @@ def deciding(claim: Claim) -> list[Tested]:
     if not any(telling for _, telling in told):
         told = [(made, made) for made in kinds.values()]
     return [_test(telling, len(made)) for made, telling in told if telling]
+
+
+def bounded(tests: list[Tested]) -> list[Tested]:
+    """The tests with each lower and upper bound of one and the same joined: an equality is one test to a reader."""
+    joined: list[Tested] = []
+    for test in tests:
+        before = joined[-1] if joined else None
+        if before and _bounds(before, test):
+            lower, upper = (before, test) if before.low.symbol == "≥" else (test, before)
+            joined[-1] = lower._replace(upper=upper.low)
+        else:
+            joined.append(test)
+    return joined
+
+
+def _bounds(one: Tested, other: Tested) -> bool:
+    """Whether the same values keep a lower and an upper bound."""
+    kept = all(test.low.outcome is Outcome.HOLDS and test.upper is None for test in (one, other))
+    values = [(test.low.left, test.high.left, test.deciding, test.made) for test in (one, other)]
+    same = all(a is b or a == b for a, b in zip(*values, strict=True))
+    return kept and same and {one.low.symbol, other.low.symbol} == {"≥", "≤"}
 
 
 def _kind(made: Comparison) -> tuple[str, str, str]:

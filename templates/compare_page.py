@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate, takewhile
 
 from markupsafe import Markup
 
 from templates import across
-from templates.compare import Side, Sides, Tested
+from templates.compare import Line, Side, Sides, Tested
+from templates.facts.group import Group
 from templates.headline import Figure, Row, parts
 from templates.html import element, marked, safe
 from templates.quantity import Quantity
 from templates.receipts import heading_of
 from templates.shared import entry
 from templates.truth import Comparison, Outcome
-from templates.voice import Voice
+from templates.voice import RECEIPTS, Voice, leaves
 
 SEEN = {
     Outcome.HOLDS: {symbol: symbol for symbol in "≥≤><"},
@@ -53,17 +55,18 @@ class Beside:
     def rows(self, group: str) -> Markup:
         """The claims of a group as an HTML table, a column for each edition; one for all where none was measured."""
         sides, titles = (self.sides, self.titles) if group != "cited" else (self.sides[:1], [self._said("verdict")])
-        body = "".join([self._row(line.name, sides, titles) for line in self.sides.lines if line.group == group])
+        body = "".join([self._row(line, sides, titles) for line in self.sides.lines if line.group == group])
         return marked(f'<table class="beside">{self._head("conclusion", titles)}<tbody>{body}</tbody></table>')
 
     def _head(self, first: str, titles: list[str]) -> str:
         names = "".join([f'<th scope="col">{name}</th>' for name in (self._said(first), *titles)])
         return f"<thead><tr>{names}</tr></thead>"
 
-    def _row(self, name: str, sides: list[Side], titles: list[str]) -> str:
-        cells = [cell(title, self._told(name, side)) for title, side in zip(titles, sides, strict=True)]
-        statement = f'<th scope="row">{safe(self.voice.labels.get("claim", name))}</th>'
-        return f'<tr id="claim.{name}">{statement}{"".join(cells)}</tr>'
+    def _row(self, line: Line, sides: list[Side], titles: list[str]) -> str:
+        told = [self._told(line.name, side) + self._why(line, side) for side in sides]
+        cells = [cell(title, inside) for title, inside in zip(titles, told, strict=True)]
+        statement = f'<th scope="row">{safe(self.voice.labels.get("claim", line.name))}</th>'
+        return f'<tr id="claim.{line.name}">{statement}{"".join(cells)}</tr>'
 
     def _told(self, name: str, side: Side) -> str:
         """How a claim came out in an edition, and what decided it."""
@@ -72,6 +75,12 @@ class Beside:
         told = Telling(side, voice)
         tests = [f"<p>{told.test(test)}</p>" for test in side.tests[name] if test.low.left.measured]
         return f"{voice.claim(claim)}{why}{''.join(tests)}"
+
+    def _why(self, line: Line, side: Side) -> str:
+        """Where editions differ, the way to what the edition's article says of it, and of causes if they are known."""
+        place = side.place(line.name) if line.group == "differ" else ""
+        article = self.voices[side.edition.id].receipts.removesuffix(RECEIPTS)
+        return f'<p class="why"><a href="{article}#{place}">{self._said("why")}</a></p>' if place else ""
 
     def numbers(self) -> Markup:
         """The headline numbers as an HTML table."""
@@ -101,6 +110,14 @@ class Beside:
         return safe(self.voice.labels.get("compare", name))
 
 
+def path_of(side: Quantity) -> str:
+    """The group that a side is of: a fact's own, else the one that all facts of the formula belong to."""
+    facts = [side] if side.name else list(leaves(side.origin))
+    paths = [fact.name.split(".")[:-1] for fact in facts if not fact.name.startswith("threshold.")]
+    alike = takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
+    return ".".join([parts[0] for parts in alike])
+
+
 def cell(edition: str, inside: str) -> str:
     """A cell that names its edition, for a screen with no room for columns."""
     return f'<td data-edition="{edition}">{inside}</td>'
@@ -117,14 +134,28 @@ class Telling:
         made, voice = test.low, self.voice
         left, right = self._subjects(made) if test.alone else ("", "")
         about, note = (f"{left}{voice.comma}", "") if left and not right else ("", self._noted(left))
-        said = f"{about}{self._label(made.left)}{voice.colon}{self._left(test)}{note}"
-        if made.outcome is Outcome.UNDECIDED:
-            said += f"{self._interval(made.left)}{voice.comma}{self._against(made)}"
+        said = f"{about}{self._label(made.left)}{voice.colon}"
+        if test.upper:
+            said += self._between(test, test.upper, note)
+        elif made.outcome is Outcome.UNDECIDED:
+            said += f"{self._left(test)}{note}{self._interval(made.left)}{voice.comma}{self._against(made)}"
         else:
-            # A full-width bracket brings its own space.
-            space = "" if note.endswith("）") else " "
-            said += f"{space}{safe(SEEN[made.outcome][made.symbol])} {self._right(made)}"
+            said += self._compared(
+                f"{self._left(test)}{note}", safe(SEEN[made.outcome][made.symbol]), self._right(made)
+            )
         return said + self._noted(right or self._other_label(made), self._counted(test))
+
+    def _between(self, test: Tested, upper: Comparison, note: str) -> str:
+        """A value between its bounds, or equal to what is both."""
+        left, low, high = f"{self._left(test)}{note}", self._right(test.low), self._right(upper)
+        if (test.low.right.name, test.low.right.value) == (upper.right.name, upper.right.value):
+            return self._compared(left, "=", high)
+        return f"{low} ≤ {self._compared(left, '≤', high)}"
+
+    @staticmethod
+    def _compared(left: str, symbol: str, right: str) -> str:
+        # A full-width bracket brings its own space.
+        return f"{left}{'' if left.endswith('）') else ' '}{symbol} {right}"
 
     def _counted(self, test: Tested) -> str:
         if test.deciding == test.made and not test.alone:
@@ -137,7 +168,7 @@ class Telling:
 
     def _subjects(self, made: Comparison) -> tuple[str, str]:
         """What the left side is about, and the right one if that is something else."""
-        left, right = (side.name.rpartition(".")[0] for side in (made.left, made.right))
+        left, right = (path_of(side) for side in (made.left, made.right))
         return self._group(left), "" if f"{left}.".startswith(f"{right}.") else self._group(right)
 
     def _other_label(self, made: Comparison) -> str:
@@ -148,13 +179,24 @@ class Telling:
         return "" if label == self._label(made.left) else label
 
     def _group(self, path: str) -> str:
-        """The heading of a group, after that of its model; "" for one that is not what a comparison is about."""
+        """The headings of a group and its owners; "" for one that is not what a comparison is about."""
         if path in NAMELESS or path not in self.side.groups:
             return ""
-        group = self.side.groups[path]
-        owner = self.side.groups.get(group.path.rpartition(".")[0])
-        names = [owner, group] if owner and owner.heading == "model" and group.heading != "pair" else [group]
-        return self.voice.comma.join([heading_of(one, self.side.edition, self.voice) for one in names])
+        return self.voice.comma.join(self._names(path))
+
+    def _names(self, path: str) -> list[str]:
+        """The heading of a group after those of its owners that tell it from others of its heading."""
+        groups = self.side.groups
+        group, parents = groups[path], list(accumulate(path.split(".")[:-1], "{}.{}".format))
+        owners = [groups[parent] for parent in parents if parent in groups]
+        told = [one for one in owners if one.heading != "machine" and not one.named.keys() <= group.named.keys()]
+        if group.heading == "pair":
+            # It names the model and both formats, but not the engine.
+            return [self._heading(group), *(self.voice.engine(one.named["engine"]) for one in told)]
+        return [self._heading(one) for one in (*told, group)]
+
+    def _heading(self, group: Group) -> str:
+        return heading_of(group, self.side.edition, self.voice)
 
     def _label(self, side: Quantity) -> str:
         """The name of a fact; of what is none, its formula, and of what others publish, where it stands."""

@@ -65,6 +65,21 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     address: str = ""
 
 
+class Author(msgspec.Struct, frozen=True):
+    """One of those whom CITATION.cff names."""
+
+    name: str
+
+
+class Citation(msgspec.Struct, frozen=True):
+    """What the site tells of CITATION.cff, at the root of the project."""
+
+    title: str
+    authors: list[Author]
+    version: str
+    license: list[str]
+
+
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A figure with its unit. A value in quotation marks keeps the zeros at its end."""
 
@@ -109,6 +124,16 @@ def source() -> Source:
     if found.address and not re.fullmatch(r"https://[\w.~:/?#@!$&*+,;=%-]+", found.address):
         raise _error("source.toml", f"address {found.address!r} is no https address")
     return found
+
+
+@cache
+def citation() -> Citation:
+    """CITATION.cff. Raises ConfigError."""
+    file = FOLDER.parent / "CITATION.cff"
+    try:
+        return msgspec.yaml.decode(file.read_bytes(), type=Citation)
+    except (OSError, msgspec.DecodeError) as error:
+        raise ConfigError(f"{file.name}: {str(error).rstrip('.')}. Correct this file.") from None
 
 
 @cache

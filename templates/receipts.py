@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from markupsafe import Markup
 
 from measure.limits import Verdict
 from measure.results import Import, Report, Run
-from templates import config, verdicts
+from templates import config, description, verdicts
 from templates.facts.edition import Edition
 from templates.facts.group import Group
+from templates.front_matter import front_matter
 from templates.html import plain, safe
 from templates.quantity import Constant, Operation, Quantity, Sampled, tree
 from templates.shared import Shared, entry, undecided
@@ -21,6 +22,14 @@ from templates.voice import Voice
 
 SHOWN = 20
 """Repetitions that a receipt prints; the rest is in results.json."""
+
+DAY = len("2026-10-06")
+"""So much of a date with its time is the day."""
+
+Grounds: TypeAlias = frozenset[tuple[str, str]]
+"""Runs and days of samples; no day where somebody else measured, or an import does not tell it."""
+
+_NOTHING: Grounds = frozenset()
 
 
 class Receipts:
@@ -34,6 +43,9 @@ class Receipts:
         """Names of the facts to account for: those that the article, its claims and their inputs use."""
         self._names = {name: shared.word("receipt", name) for name in config.labels()["receipt"]}
         self.runs = {run.id: run for run in edition.runs}
+        # By the identity of a quantity, which lives as long as its edition, and by what was found.
+        self._known_grounds: dict[int, Grounds] = {}
+        self._known_rows: dict[Grounds, str] = {}
         shared.groups = {group.path: self._heading(group) for group in edition.all_groups()}
 
     def page(self) -> str:
@@ -51,7 +63,7 @@ class Receipts:
     def _head(self, voice: Voice) -> str:
         said = voice.labels.get
         title = f"{said('receipt', 'title')}{voice.colon}{said('edition', self.edition.id)}"
-        front = f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\nsearch:\n  exclude: true\n---\n"
+        front = front_matter(title, description.receipts(self.edition.id, voice), searchable=False)
         return (
             f"{front}\n# {title} {{#receipts}}\n\n{said('receipt', 'intro')}\n\n[{said('receipt', 'back')}](index.md)\n"
         )
@@ -79,13 +91,14 @@ class Receipts:
         return self.shared.mark(key, lambda voice: safe(heading_of(group, self.edition, voice).unescape()))
 
     def fact(self, fact: Quantity) -> str:
-        """The receipt of one measured fact."""
+        """The receipt of one measured fact: what a reader asks first in a list of its own, which pages show at hand."""
         kind = fact.kind.value
         value, told = self.shared.value(fact), self.shared.word("kind", kind)
+        further = "".join(self._further(fact.origin)) if isinstance(fact.origin, Sampled) else ""
         return (
             f'<section class="receipt" id="{fact.name}">'
             f'<h4>{self._label(fact)} <span class="fact {kind}">{value}</span> <small>{told}</small></h4>'
-            f"<dl>{''.join(self._rows(fact))}</dl></section>"
+            f"<dl>{''.join(self._rows(fact))}</dl>{further and f'<dl>{further}</dl>'}</section>"
         )
 
     def missing(self, fact: Quantity) -> str:
@@ -109,22 +122,22 @@ class Receipts:
         return f"<dl>{self._verdict(verdict)}</dl>"
 
     def _rows(self, fact: Quantity) -> Iterator[str]:
+        """How the number was made, from which measurements, on which machine and when."""
         origin = fact.origin
         if isinstance(origin, Operation):
             yield self._row("formula", self.shared.formula(fact, values=False))
             yield self._row("values", self.shared.formula(fact, values=True))
-            yield from self._interval(fact)
             absent = dict.fromkeys(a.what for operand in origin.operands for a in operand.absences)
             if absent:
                 yield self._row("missing", plain(", ".join(absent)))
         elif isinstance(origin, Constant):
             yield self._row("source", f"{self.shared.constant(origin)} {plain(origin.source)}")
-        else:
-            yield from self._interval(fact)
+        yield from self._interval(fact)
+        if isinstance(origin, Sampled):
             yield from self._sample(origin)
-            return
-        for rule in fact.doubts:
-            yield self._row("doubt", self.shared.word("rule", rule))
+        else:
+            yield from (self._row("doubt", self.shared.word("rule", rule)) for rule in fact.doubts)
+        yield self._made_on(self._grounds(fact))
 
     def _row(self, name: str, said: str) -> str:
         """A row of a receipt: its name in labels.toml, and what it says as HTML."""
@@ -135,38 +148,73 @@ class Receipts:
             yield self._row("range", self.shared.interval(fact))
 
     def _sample(self, origin: Sampled) -> Iterator[str]:
-        run = self.runs[origin.run]
-        sample = run.samples[origin.key]
-        yield self._row("sample", f'<a href="#run.{run.id}">{run.id}</a> <code>{plain(origin.key)}</code>')
-        if verdict := self.edition.verdict(origin):
-            yield self._verdict(verdict)
+        """What was measured, and what is wrong with it."""
+        sample = self.runs[origin.run].samples[origin.key]
         if sample.count:
             yield self._row("repeats", self.shared.number(sample.count))
-        if sample.config:
-            yield self._row("configuration", plain(_pairs(sample.config)))
         if isinstance(sample, Report):
             yield self._row("source", plain(sample.source))
-        elif isinstance(sample, Import):
-            yield from self._imported(sample)
-        else:
+        elif sample.values:
             yield self._spread(sample.values)
-            yield self._row("date", self.shared.date(sample.at))
+        if isinstance(sample, Import):
+            yield self._row("tool", plain(sample.tool))
+        if (verdict := self.edition.verdict(origin)) and verdict.status != "accepted":
+            yield self._verdict(verdict)
+
+    def _further(self, origin: Sampled) -> Iterator[str]:
+        """What else a sample keeps, to find it, to judge it and to measure it again."""
+        sample = self.runs[origin.run].samples[origin.key]
+        yield self._row("sample", f'<a href="#run.{origin.run}">{origin.run}</a> <code>{plain(origin.key)}</code>')
+        if (verdict := self.edition.verdict(origin)) and verdict.status == "accepted":
+            yield self._verdict(verdict)
+        if sample.config:
+            yield self._row("configuration", plain(_pairs(sample.config)))
+        if isinstance(sample, Import):
+            yield self._row("file", f"<code>SHA-256 {sample.sha256}</code>")
+            if sample.given:
+                yield self._row("given", plain(_pairs(sample.given)))
+        elif not isinstance(sample, Report):
             yield self._row("command", f"<code>{plain(sample.command)}</code>")
         if sample.versions:
             yield self._row("versions", plain(_pairs(sample.versions)))
 
+    def _grounds(self, quantity: Quantity) -> Grounds:
+        """The samples that a quantity was made from, as runs and days."""
+        known = self._known_grounds.get(id(quantity))
+        if known is None:
+            known = self._known_grounds[id(quantity)] = self._found_grounds(quantity)
+        return known
+
+    def _found_grounds(self, quantity: Quantity) -> Grounds:
+        origin = quantity.origin
+        if isinstance(origin, Operation):
+            found = {self._grounds(operand) for operand in origin.operands}
+            return found.pop() if len(found) == 1 else _NOTHING.union(*found)
+        if not isinstance(origin, Sampled) or not quantity.measured:
+            return _NOTHING
+        sample = self.runs[origin.run].samples[origin.key]
+        return frozenset([(origin.run, "" if isinstance(sample, Report) else sample.at[:DAY])])
+
+    def _made_on(self, grounds: Grounds) -> str:
+        """The machines and days of measurements, as rows; a reported figure has the date of its source."""
+        if grounds not in self._known_rows:
+            runs = [run for run in self.edition.runs if any(run.id == made for made, _ in grounds)]
+            machines = [f'<a href="#run.{run.id}">{self._machine(run)}</a>' for run in runs]
+            days = sorted({day for _, day in grounds if day})
+            dates = [" … ".join([self.shared.date(day) for day in dict.fromkeys([days[0], days[-1]])])] if days else []
+            published = sorted({run.started for run in runs if (run.id, "") in grounds and run.kind == "reported"})
+            dates += [self.shared.filled("receipt", "published", date=self.shared.date(day)) for day in published]
+            told = {"machine": machines, "date": dates}
+            rows = "".join([self._row(name, self.shared.semicolon.join(said)) for name, said in told.items() if said])
+            # One mark instead of its many: hundreds of receipts have the same rows.
+            self._known_rows[grounds] = self.shared.mark(("made on", grounds), lambda voice: voice.spoken(rows))
+        return self._known_rows[grounds]
+
+    def _machine(self, run: Run) -> str:
+        return self.shared.mark(("machine", run.id), lambda voice: voice.machine(run))
+
     def _verdict(self, verdict: Verdict) -> str:
         return "".join([self._row(name, said) for name, said in verdicts.rows(verdict, self.shared)])
-
-    def _imported(self, sample: Import) -> Iterator[str]:
-        yield self._row("tool", plain(sample.tool))
-        yield self._row("file", f"<code>SHA-256 {sample.sha256}</code>")
-        if sample.given:
-            yield self._row("given", plain(_pairs(sample.given)))
-        if sample.values:
-            yield self._spread(sample.values)
-        if sample.at:
-            yield self._row("date", self.shared.date(sample.at))
 
     def _spread(self, values: list[float]) -> str:
         told = ", ".join([self.shared.number(value, significant=4) for value in values[:SHOWN]])
@@ -185,7 +233,10 @@ class Receipts:
     def _claim(self, claim: Claim) -> str:
         outcome = claim.outcome.value
         why = "" if claim.holds or claim.refuted else self.shared.word(*undecided(claim))
-        mark = f'<span class="claim {outcome}">{self.shared.word("outcome", outcome)}</span>'
+        said = self.shared.word("outcome", outcome)
+        if claim.doubted:
+            said = f"{said}{self.shared.comma}{self.shared.word('verdict', 'suspect')}"
+        mark = f'<span class="claim {outcome}">{said}</span>'
         head = f"<h4>{self.shared.plain('claim', claim.name)} {mark} <small>{why}</small></h4>"
         tests = "".join([f"<li>{self._comparison(made)}</li>" for made in claim.truth.comparisons])
         return f'<section class="receipt" id="claim.{claim.name}">{head}<ul>{tests}</ul></section>'
@@ -210,7 +261,7 @@ class Receipts:
         machine = run.machine
         told = [machine.device, machine.processor, machine.driver, machine.system]
         rows = [
-            self._row("machine", self.shared.mark(("machine", run.id), lambda voice: voice.machine(run))),
+            self._row("machine", self._machine(run)),
             self._row("date", self.shared.date(run.started)),
             self._row("configuration", plain(", ".join(part for part in told if part))),
         ]

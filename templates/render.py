@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,18 +11,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 
 from measure import limits
 from measure.results import Results, ResultsError
-from templates import charts, claims, config
+from templates import charts, claims, config, description
 from templates.calculator.page import Calculator
 from templates.compare import Side, Sides
 from templates.compare_page import Beside
 from templates.config import ConfigError
+from templates.data_page import Data
 from templates.environment import environment
 from templates.facts.edition import Edition, editions
 from templates.facts.language_model import LanguageModel
+from templates.front_matter import front_matter
 from templates.html import element
 from templates.labels import LANGUAGES
 from templates.quantity import tree
@@ -44,13 +46,18 @@ class RenderError(Exception):
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Without looking for garbage in cycles: what rendering makes it keeps to the end, and the search takes a tenth."""
+    """Without looking for garbage in cycles: what rendering makes it keeps to the end, and the search takes a tenth.
+
+    What is left is looked through when the oldest objects are, and not at once.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if collecting:
+            gc.freeze()  # among the oldest objects, where `unfreeze` leaves them
+            gc.unfreeze()
             gc.enable()
 
 
@@ -93,26 +100,54 @@ def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str
 def pages_of(told: list[Told]) -> dict[str, str]:
     """The same of editions that are told already."""
     runs = _executed(told)
-    files, said = _around(told)
+    files: dict[str, str] = {}
+    said: dict[str, set[str]] = {}
     for each in told:
-        files |= _edition(each, told[0], runs[each.edition.id], said[each.edition.id])
+        of_edition, said[each.edition.id] = _edition(each, told[0], runs[each.edition.id])
+        files |= of_edition
+    around, said_around = _around(told, files)
+    files |= around
+    for each in told:
+        files |= _receipts(each, said[each.edition.id] | said_around[each.edition.id])
     return files
 
 
-def _edition(told: Told, first: Told, runs: list[Executed], said: set[str]) -> dict[str, str]:
-    """An edition's article, the pages of its runs, its charts and receipts; `said` is printed elsewhere besides."""
-    name, voices = told.edition.id, [Voice(language, shared=told.shared) for language in LANGUAGES]
+@_nothing_collected()
+def values_of(told: list[Told]) -> str:
+    """Every fact's value and unit by edition and name, as JSON; the value is null where it is unmeasured."""
+    editions = {
+        each.edition.id: {
+            fact.name: (fact.value, fact.shown_in) for group in each.edition.all_groups() for fact in group.own_facts()
+        }
+        for each in told
+    }
+    return msgspec.json.encode(editions).decode()
+
+
+def _edition(told: Told, first: Told, runs: list[Executed]) -> tuple[dict[str, str], set[str]]:
+    """An edition's article, the pages of its runs and its charts, and the names of the facts that they print."""
+    name, said = told.edition.id, set[str]()
     figures = {chart: charts.written(made.figure) for chart, made in told.charts.items()}
     files = {}
-    for voice in voices:
+    for voice in _voices(told):
         files[f"{voice.language}/{name}/index.md"] = article(told, voice, searchable=told is first)
         of_runs, said_of_runs = _runs(runs, told, first, voice)
         files |= of_runs
-        said = said | voice.said | said_of_runs
+        said |= voice.said | said_of_runs
         for chart, figure in figures.items():
             files[f"assets/charts/{name}/{chart}.{voice.language}.json"] = charts.spoken(figure, voice)
+    return files, said
+
+
+def _receipts(told: Told, said: set[str]) -> dict[str, str]:
+    """An edition's receipts, where the facts `said` are printed."""
     receipts = Receipts(told.edition, told.claims, told.shared, told.needed(said)).page()
-    return files | {f"{voice.language}/{name}/receipts.md": voice.spoken(receipts) for voice in voices}
+    name = told.edition.id
+    return {f"{voice.language}/{name}/receipts.md": voice.spoken(receipts) for voice in _voices(told)}
+
+
+def _voices(told: Told) -> list[Voice]:
+    return [Voice(language, shared=told.shared) for language in LANGUAGES]
 
 
 def _executed(told: list[Told]) -> dict[str, list[Executed]]:
@@ -140,10 +175,10 @@ def _runs(runs: list[Executed], told: Told, first: Told, voice: Voice) -> tuple[
 def article(told: Told, voice: Voice, *, searchable: bool = True) -> str:
     """The article page of an edition, in the voice's language."""
     page = Page(told, voice)
-    hidden = "" if searchable else "search:\n  exclude: true\n"
-    title = voice.labels.get("article", "title")
-    head = f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\n{hidden}---\n\n"
-    return head + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
+    edition = told.edition.id
+    title = f"{voice.labels.get('article', 'title')}{voice.colon}{voice.labels.get('edition', edition)}"
+    head = front_matter(title, description.article(edition, told.claims.values(), voice), searchable=searchable)
+    return head + "\n" + "\n".join(page.render(f"article/{section}/{voice.language}.md.j2") for section in SECTIONS)
 
 
 class Compared(NamedTuple):
@@ -163,18 +198,21 @@ def _compared(edition: Edition, voice: Voice) -> list[Compared]:
     return found
 
 
-def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
+def _around(told: list[Told], articles: dict[str, str]) -> tuple[dict[str, str], dict[str, set[str]]]:
     """The pages around the article: what this is and where each edition is, all editions side by side, the method,
     one's own machine.
 
     And the names of the facts that they print, by the edition whose receipts they link.
     """
-    everywhere = Sides(Side(each.edition, each.claims) for each in told)
+    article = f"{LANGUAGES[0]}/{{}}/index.md"
+    everywhere = Sides(Side(each.edition, each.claims, articles[article.format(each.edition.id)]) for each in told)
     public = Sides(side for side in everywhere if side.edition.id != "here")
     # Pages beside the start page are served from a folder of their own.
     places = [("index", "start", "", public)]
-    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator")]
+    places += [(name, name, "../", public) for name in ("compare", "method", "own", "calculator", "data")]
     if len(public) < len(everywhere):
+        # hooks/pages.py shows this start page in the place of the committed one, which stays as it is.
+        places += [("here/start", "start", "", everywhere)]
         places += [(f"here/{name}", name, "../../", everywhere) for name in ("compare", "calculator")]
     pages, said = {}, {each.edition.id: set[str]() for each in told}
     for language, (name, folder, up, sides) in product(LANGUAGES, places):
@@ -184,7 +222,9 @@ def _around(told: list[Told]) -> tuple[dict[str, str], dict[str, set[str]]]:
             f"{folder}/{language}.md.j2",
             editions=sides.editions,
             beside=Beside(sides, voices),
-            up=Markup("../" if "/" in name else ""),
+            data=Data(told[0].edition.results, page.voice),
+            up=Markup("../" if up == "../../" else ""),
+            own=Markup("here/" if sides is everywhere and sides is not public else ""),
             compared=[one for edition in sides.editions for one in _compared(edition, voices[edition.id])],
             # A reader's own edition is the first that the calculator takes its numbers from.
             calculator=Calculator(sorted(sides.editions, key=lambda e: e.id != "here"), voices, language, up),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from measure.results import Run, parse_key
-from templates import formats
+from templates import description, formats
 from templates.changes import machine
 from templates.changes.claim import Turn
 from templates.changes.machine import Differences
@@ -72,15 +72,20 @@ class RunPage:
         """All of them."""
         return {
             "run": self.run,
+            "description": Markup(self._description()),
             "first": self.first,
             "rows": list(self._rows()),
             "measurements": list(self._measurements()),
-            "failures": [(_code(text), self._reason(failure.reason)) for text, failure in self.run.failures.items()],
+            "failures": list(self._failures()),
             "before": self.since and self.since.before,
             **(self._compared(self.since) if self.since else {}),
             "counts": list(self._counts()),
             "groups": [(group, rows) for group in GROUPS if (rows := list(self._group(group)))],
         }
+
+    def _description(self) -> str:
+        date = self.voice.date(self.run.started)
+        return description.run(self.run.id, self.voice.machine(self.run).striptags(), date, self.voice)
 
     # What was measured
 
@@ -108,6 +113,16 @@ class RunPage:
         for text, measured in self.run.samples.items():
             counts.setdefault(parse_key(text).measurement, []).append(measured.count)
         yield from ((_code(name), len(repeats), sum(repeats)) for name, repeats in counts.items())
+
+    def _failures(self) -> Iterator[tuple[Markup, int, str]]:
+        """What has no sample, how many keys and why: those of one measurement with one reason in a row, folded."""
+        alike: dict[tuple[str, str], list[str]] = {}
+        for text, failure in self.run.failures.items():
+            alike.setdefault((parse_key(text).measurement, failure.reason), []).append(text)
+        for (name, reason), texts in alike.items():
+            listed = joined(*(joined(_code(text), Markup("<br>")) for text in texts))
+            folded = element("details", element("summary", _code(name)), listed)
+            yield folded if len(texts) > 1 else _code(texts[0]), len(texts), self._reason(reason)
 
     def _size(self, size: int) -> Markup:
         return Markup(formats.quantity(size / 2**30, "GiB", self.voice.language, significant=3))
@@ -182,7 +197,7 @@ class RunPage:
 
 def _is_told(change: Change) -> bool:
     """Whether a change has a row of its own; what is as it was, or was never run before, is only counted."""
-    new = change.kind is Kind.GAINED and change.before.state == "not_run"
+    new = change.before.state == "not_run" and (change.kind is Kind.GAINED or change.after.sample is None)
     return change.kind is not Kind.WITHIN and not new
 
 

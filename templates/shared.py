@@ -41,6 +41,8 @@ class Shared:
         """What stands in the place of each mark, by language and number; alike on every page."""
         self.titles: dict[str, dict[str, str]] = {}
         """What links to facts say of them, by language and name."""
+        self.openings: dict[tuple[str, str], dict[str, str]] = {}
+        """Tags that link to facts, by language and place of the receipts, and by name."""
         self.groups: dict[str, str] = {}
         """Headings of groups by path, where a page has them."""
         self.colon = self.mark("colon", lambda voice: voice.colon)

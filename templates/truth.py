@@ -69,6 +69,12 @@ class Claim:
         return self.forced or self.truth.outcome
 
     @property
+    def doubted(self) -> bool:
+        """Whether it was decided and a suspect sample is beneath what was compared."""
+        sides = (side for made in self.truth.comparisons for side in (made.left, made.right))
+        return self.outcome is not Outcome.UNDECIDED and any(side.doubts for side in sides if side.measured)
+
+    @property
     def holds(self) -> bool:
         return self.outcome is Outcome.HOLDS
 

@@ -44,7 +44,10 @@ class Voice:
         self.semicolon = SEMICOLONS.get(language, "; ")
         self.brackets = BRACKETS.get(language, (" (", ")"))
         self._said: set[str] = set()
+        self._facts: dict[tuple[int, bool], Markup] = {}
+        """What was said of facts, by their identity: they live as long as their edition, which `shared` is of."""
         self._titles = self.shared.titles.setdefault(language, {})
+        self._openings = self.shared.openings.setdefault((language, receipts), {})
         self._words = self.shared.words.setdefault(language, _Words(self))
 
     def on(self, receipts: str) -> Voice:
@@ -64,7 +67,13 @@ class Voice:
 
     def fact(self, quantity: Quantity, *, unit: bool = True) -> Markup:
         """The number, linked to its receipt, its kind told by class and title."""
-        return self._linked(quantity, self._value(quantity, unit))
+        known = (id(quantity), unit)
+        if known in self._facts:
+            return self._facts[known]
+        linked = self._linked(quantity, self._value(quantity, unit))
+        if quantity.name:
+            self._facts[known] = linked
+        return linked
 
     def bare(self, quantity: Quantity) -> Markup:
         """The number without its unit, for a table whose head tells it."""
@@ -105,10 +114,18 @@ class Voice:
         return f"{self.receipts}#{quantity.name}"
 
     def _linked(self, quantity: Quantity, text: str) -> Markup:
-        if quantity.name not in self._titles:
-            self._titles[quantity.name] = self.title(quantity)
-        classes, address = _classes(quantity), self.address(quantity)
-        return marked(f'<a class="{classes}" href="{address}" title="{self._titles[quantity.name]}">{text}</a>')
+        self._said.add(quantity.name)
+        opening = self._openings.get(quantity.name) or self._opening(quantity)
+        return marked(f"{opening}{text}</a>")
+
+    def _opening(self, quantity: Quantity) -> str:
+        """The tag before a linked number; made once for all pages from which the receipts are at the same place."""
+        name = quantity.name
+        if name not in self._titles:
+            self._titles[name] = self.title(quantity)
+        tag = f'<a class="{_classes(quantity)}" href="{self.address(quantity)}" title="{self._titles[name]}">'
+        self._openings[name] = tag
+        return tag
 
     @property
     def said(self) -> set[str]:
@@ -123,7 +140,7 @@ class Voice:
 
     def title(self, quantity: Quantity) -> str:
         """One line on where the number comes from, as HTML; its spaces may break."""
-        return " ".join(self.spoken(self.shared.title(quantity)).split())
+        return self.spoken(self.shared.title(quantity)).replace(formats.NO_BREAK_SPACE, " ")
 
     def absent(self, absences: tuple[Absence, ...]) -> str:
         """Why something is missing, in words."""
@@ -153,7 +170,7 @@ class Voice:
             "missing": [absence.what for absence in quantity.absences],
             "formula": self.formula(quantity, values=False).striptags() if calculated else None,
             "with_values": self.formula(quantity, values=True).striptags() if calculated else None,
-            "inputs": [operand.name for operand in _leaves(quantity.origin)],
+            "inputs": [operand.name for operand in leaves(quantity.origin)],
             "sample": quantity.origin.key if isinstance(quantity.origin, Sampled) else None,
             "doubts": list(quantity.doubts),
         }
@@ -167,8 +184,10 @@ class Voice:
         return element("a", text, class_=f"claim {claim.outcome.value}", href=address)
 
     def outcome(self, claim: Claim) -> str:
-        """The outcome in words, and how many members it rests on where some could not be judged."""
+        """The outcome in words, what is suspect in it, and on how many members it rests where some were not judged."""
         text = self.labels.get("outcome", claim.outcome.value)
+        if claim.doubted:
+            text = f"{text}{self.comma}{self.labels.get('verdict', 'suspect')}"
         counted, total = claim.truth.counted, claim.truth.total
         if not 0 < counted < total:
             return text
@@ -233,16 +252,16 @@ class _Words(dict[str, str]):
 
 def _classes(quantity: Quantity) -> str:
     """Classes that tell a fact's kind, and whether a sample underneath is suspect."""
-    return f"fact {quantity.kind.value}{' doubted' if quantity.doubts and quantity.measured else ''}"
+    return f"fact {quantity.kind}{' doubted' if quantity.doubts and quantity.measured else ''}"
 
 
-def _leaves(origin: Origin) -> Iterator[Quantity]:
+def leaves(origin: Origin) -> Iterator[Quantity]:
     """The facts that a formula names, unnamed intermediate results opened."""
     for operand in origin.operands if isinstance(origin, Operation) else ():
         if operand.name:
             yield operand
         else:
-            yield from _leaves(operand.origin)
+            yield from leaves(operand.origin)
 
 
 def _finite(value: float) -> float | None:

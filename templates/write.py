@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MANIFEST = ".rendered"
@@ -22,13 +24,25 @@ def write(files: dict[str, str], out: Path) -> list[str]:
 
     What is about to be written is listed first, so that whatever interrupts it leaves no file that nobody answers for.
     """
-    try:
+    with _named(out):
         return _write(files, out)
+
+
+def replace(path: Path, text: str) -> None:
+    """Write one file, of which no manifest tells. Raises WriteError."""
+    with _named(path):
+        _replace(path, text)
+
+
+@contextmanager
+def _named(place: Path) -> Iterator[None]:
+    """Names the path of what cannot be written, and the cure."""
+    try:
+        yield
     except OSError as error:
-        place = error.filename or out
         raise WriteError(
-            f"{place}: cannot be written ({error.strerror}). Make room there or allow writing to it, then run again; "
-            "`python -m templates --out FOLDER` writes the pages elsewhere."
+            f"{error.filename or place}: cannot be written ({error.strerror}). Make room there or allow writing to it, "
+            "then run again; `python -m templates --out FOLDER` writes the pages elsewhere."
         ) from None
 
 
@@ -50,6 +64,8 @@ def _write(files: dict[str, str], out: Path) -> list[str]:
 def _replace(path: Path, text: str) -> None:
     """The whole file or nothing of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder is in its place", str(path))
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
@@ -105,6 +121,7 @@ def _manifests(files: dict[str, str]) -> dict[str, list[str]]:
 def _keep_manifest(manifest: Path, listed: list[str]) -> None:
     text = "".join(f"{path}\n" for path in listed)
     if not listed:
-        manifest.unlink(missing_ok=True)
+        if manifest.exists():  # else a folder that may only be read would refuse
+            manifest.unlink()
     elif _differs(manifest, text):
         _replace(manifest, text)

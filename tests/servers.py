@@ -35,7 +35,7 @@ class Server:
     def count(self, text: str) -> int:
         return sum(text in line for _, line in self.lines)
 
-    def wait(self, text: str, times: int, seconds: float = 60) -> None:
+    def wait(self, text: str, times: int, seconds: float = 180) -> None:
         end = time.monotonic() + seconds
         while self.count(text) < times:
             assert time.monotonic() < end and self.process.poll() is None, "".join(line for _, line in self.lines)

@@ -22,7 +22,7 @@ HEADING = re.compile(r"^#+ .*\{#([a-z0-9-]+)\}", re.MULTILINE)
 # What may hold a digit: headings' numbers, names of models, formats and machines, and definitions.
 NAMES = re.compile(
     r"^#+ \d\. |^\d\. |\{#[a-z0-9-]+\}"
-    r"|(?<![A-Za-z0-9])(?:Qwen3|VoxCPM2|H200|H100|A100|L4|fp8|fp16|bf16|fp32|q4_0|4096|large-v3|Llama-2-13b"
+    r"|(?<![A-Za-z0-9])(?:Qwen3|VoxCPM2|H200|H100|A100|L4|fp8|fp16|bf16|fp32|q4_0|q6_K|4096|large-v3|Llama-2-13b"
     r"|Nemotron 3\.5|nemotron-3\.5-asr-streaming-0\.6b)(?![A-Za-z0-9])"
     r"|arXiv \d{4}\.\d{5}|(?:sections?|tables?|第|表) ?[\d.]+(?:(?:, | and |、| 和 ?)\d[\d.]*)*|[\d.]+절|표 \d|202[03]"
     r"|\bpython3\b|24\u00a0GB|(?:batch|배치) 1\b|\(right \+ 1\)"

@@ -104,10 +104,12 @@ def test_what_takes_long_comes_after_what_takes_little_and_the_profiler_last(ses
     assert sought[: len(LOOK_AHEADS)] == plain
     graphs = [place for place, item in enumerate(planned) if dict(item.parameters).get("encoder") == "graph"]
     assert max(graphs) < planned.index(sought[0])
-    other = planned.index(sought[len(plain)])
-    assert planned[other : other + 2 * len(LOOK_AHEADS)] == sought[len(plain) :]
+    other, longer = planned.index(sought[len(plain)]), len(asr_nemotron.FULL.windows)
+    others = 2 * len(LOOK_AHEADS) + longer
+    assert planned[other : other + others] == sought[len(plain) :]
+    assert sum("window" in dict(item.parameters) for item in sought) == longer
     assert not any(item.quantity.endswith("streams") for item in planned[planned.index(plain[-1]) + 1 : other])
-    assert len(planned) == other + 2 * len(LOOK_AHEADS) + sum(traced)
+    assert len(planned) == other + others + sum(traced)
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda", "mps"])
@@ -120,7 +122,7 @@ def test_every_device_has_a_plan(session, where, quick):
     assert asr_nemotron.subject(there).endswith("fp32" if where == "cpu" else "bf16")
 
 
-def test_facts_find_their_keys(session):
+def test_facts_find_their_keys(session, tmp_path):
     """The keys that templates/facts/recognition.py asks for are among those of a card's plan."""
     card = dataclasses.replace(session, machine=replace(session.machine, device="cuda"))
     planned = {str(item) for item in asr_nemotron.plan(card)}
@@ -128,7 +130,7 @@ def test_facts_find_their_keys(session):
     for right in LOOK_AHEADS:
         for quantity in ("step_time", "buffered_step_time", "streams"):
             assert f"{subject}/{quantity}?right={right}" in planned
-    scored = dataclasses.replace(card, options={"audio": "synthetic:a,fleurs:b"})
+    scored = dataclasses.replace(card, options={"audio": f"synthetic:{tmp_path},fleurs:hub:google/fleurs"})
     planned = {str(item) for item in asr_nemotron.plan(scored)}
     for right in LOOK_AHEADS:
         for label in ("synthetic", "fleurs"):
@@ -213,7 +215,7 @@ def check_programs(recogniser, right, streams):
 
 
 def test_what_compares_is_timed_in_turn_and_made_alike(bench, monkeypatch):
-    """With a cache, without one and by the package's own step, whichever is asked first; not so a recorded graph."""
+    """With a cache, without one and by the package's own step, whichever is asked first; one alone beside the first."""
     order, timed = [], bench.timed
     monkeypatch.setattr(bench, "timed", lambda streams: order.append(type(streams)) or timed(streams))
     asked = [of("buffered_step_time", right=3), of("step_time", right=3), of("step_time", program="package", right=3)]
@@ -225,7 +227,15 @@ def test_what_compares_is_timed_in_turn_and_made_alike(bench, monkeypatch):
     assert cache["warmups"] == package["warmups"] > window["warmups"]
     order.clear()
     bench.measure([of("buffered_step_time", right=3, window="8")])
-    assert order == [stream.Buffered] * EVERYTHING.repeats
+    assert order == [stream.Cached, stream.Buffered] * EVERYTHING.repeats
+
+
+def test_a_kind_of_step_that_fails_leaves_the_others(bench, monkeypatch):
+    """The recorded graph, which a processor does not have."""
+    asked = [of("step_time", right=3), of("step_time", encoder="graph", right=3), of("buffered_step_time", right=3)]
+    bench.measure(asked)
+    assert [bench.session.load(item) is not None for item in asked] == [True, False, True]
+    assert bench.session.load(asked[0]).config["steps_in_turn"] == 2
 
 
 @pytest.mark.parametrize(

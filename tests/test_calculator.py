@@ -10,12 +10,15 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from paths import ROOT
+from paths import RESULTS, ROOT
 
+from measure import models
+from measure.store import load
 from templates import formats, printed, units
 from templates.calculator.export import Tree, formulas
 from templates.calculator.facts import INPUT, INPUTS, Shape, chosen, results
 from templates.calculator.language import language
+from templates.facts.edition import editions
 from templates.labels import LANGUAGES
 from templates.quantity import (
     Constant,
@@ -93,6 +96,29 @@ def test_the_answers_are_those_of_the_formulas_by_hand():
     assert told["turn.wait_whole"].to("s").value == pytest.approx(before + 0.5 * 3 + 0.2)
 
 
+def test_an_embedding_that_is_kept_wider_is_more_to_read():
+    """3.5 billion parameters at 1 byte and 0.5 billion at 2; of a typed model, 4 billion at 1."""
+    assert answers(bytes_per_head_parameter=2)["ceiling"].value == pytest.approx(900 / 4.5)
+    assert answers(bytes_per_head_parameter=2)["batch.step_bytes"].value == pytest.approx(4.9)
+    assert answers(Shape.TYPED, bytes_per_head_parameter=2)["ceiling"].value == pytest.approx(900 / 4)
+
+
+@pytest.mark.parametrize(("subject", "near"), [("gemma4-12b-q4_0", 0.001), ("qwen3-1.7b-fp8", 0.01)])
+def test_weights_with_a_wider_embedding_are_those_that_engines_load(subject, near):
+    """By parameters and format alone they came out 4% and 16% too small."""
+    h200 = next(edition for edition in editions(load(RESULTS)) if edition.id == "h200")
+    loaded = next(model.weights for model in [*h200.models, h200.focus] if model.subject == subject)
+    model, precision = models.subject(subject)
+    inputs = {
+        "parameters_without_embeddings": model.parameters_without_embeddings,
+        "head_parameters": model.embedding_parameters,
+        "bytes_per_parameter": models.BYTES_PER_WEIGHT[precision],
+        "bytes_per_head_parameter": models.BYTES_PER_EMBEDDING[precision],
+    }
+    (weights,) = [q for q in tree(results(chosen(**inputs), Shape.PLAIN)) if q.name == "calculator.weights"]
+    assert weights.value == pytest.approx(loaded.value, rel=near) and weights.value < loaded.value
+
+
 def test_with_many_requests_arithmetic_is_the_ceiling():
     """100,000 requests at a context of 1: 70 TFLOPS over 8 GFLOP a token, less than the memory could feed."""
     told = answers(requests=1e5, context=1)
@@ -152,9 +178,11 @@ def test_a_node_stands_after_those_it_is_made_of_and_no_two_are_alike():
 
 def test_a_formula_is_the_text_of_the_receipts_with_places():
     nodes = formulas()["nodes"]
-    (ceiling,) = (node for node in nodes if node.get("name") == "calculator.ceiling")
-    said = [nodes[piece]["name"] if isinstance(piece, int) else piece for piece in ceiling["formula"]]
-    assert said == ["calculator.bandwidth", " ÷ ", "calculator.read_per_token"]
+    ceilings = [node for node in nodes if node.get("name") == "calculator.ceiling"]
+    assert len(ceilings) == 2, "one of published models, one of typed ones, whose weights have another formula"
+    for ceiling in ceilings:
+        said = [nodes[piece]["name"] if isinstance(piece, int) else piece for piece in ceiling["formula"]]
+        assert said == ["calculator.bandwidth", " ÷ ", "calculator.read_per_token"]
 
 
 def test_the_trees_do_not_depend_on_what_is_chosen():
@@ -224,6 +252,7 @@ RANGES = {
     "parameters_without_embeddings": (1e6, 1e13),
     "head_parameters": (0, 1e10),
     "bytes_per_parameter": (0.125, 4),
+    "bytes_per_head_parameter": (0.125, 4),
     "kv_per_token": (0, 1e4),
     "kv_of_whole": (0, 1e4),
     "kv_in_window": (0, 1e4),

@@ -55,6 +55,7 @@ def measured(machine: str, model: str, precision: str, **talk) -> tuple[dict, Sh
         "parameters_without_embeddings": shape.parameters_without_embeddings,
         "head_parameters": shape.embedding_parameters,
         "bytes_per_parameter": models.BYTES_PER_WEIGHT[precision],
+        "bytes_per_head_parameter": models.BYTES_PER_EMBEDDING[precision],
         "kv_per_token": models.kv_bytes_per_token(subject) / 1000,
         "kv_of_whole": models.kv_bytes_per_token(subject, window=0) / 1000,
         "kv_in_window": models.kv_bytes_per_token(subject, window=window) / 1000,
@@ -137,12 +138,14 @@ def test_a_page_that_nobody_changed_keeps_its_address(browser, address):
 
 
 OWN = {"machine": "own", "model": "own", "bandwidth": 1000, "compute": 100, "first_audio": 250}
+OWN |= {"slope": 0.5, "fixed": 0.25}
 OWN |= {"parameters": 8, "bits": 4.5, "kv": 128}
 
 
 def own(**changed) -> dict[str, str]:
     """The answers to values that are typed in, in English."""
     typed = {"bandwidth": 1000, "compute": 100, "first_audio": 250, "parameters": 8e9, "kv_per_token": 128}
+    typed |= {"slope": 0.5, "fixed": 0.25}
     inputs = {name: missing(unit, Constant(INPUT + name), "not_given", name) for name, unit in INPUTS.items()}
     inputs |= {name: constant(value, INPUTS[name], INPUT + name) for name, value in typed.items()}
     inputs["bytes_per_parameter"] = constant(4.5 / 8, "B/param", "x")
@@ -150,12 +153,10 @@ def own(**changed) -> dict[str, str]:
 
 
 def test_a_machine_and_a_model_that_are_typed_in_are_answered(browser, address):
-    """What synthesis of a whole sentence takes has no field, so that answer stays open."""
     with opened(browser, address, path("en") + query(**OWN, **TALK)) as watched:
-        found, wanted = answers(watched.page), own()
-        open_ = Labels("en").get("calculator", "open")
-        assert found == wanted | {"calculator.turn.wait_whole": open_}
-        assert wanted["calculator.turn.wait_streaming"] != wanted["calculator.turn.wait_whole"] == "unmeasured"
+        wanted = own()
+        assert answers(watched.page) == wanted
+        assert "unmeasured" not in (wanted["calculator.turn.wait_streaming"], wanted["calculator.turn.wait_whole"])
         estimated = watched.page.locator("[id='calculator.prompt.time'] h3 > .fact.estimated")
         assert estimated.count() == 1 and watched.faults == []
 
@@ -171,7 +172,79 @@ def test_values_of_ones_own_begin_with_those_of_the_choice_before(browser, addre
         assert typed["bandwidth"] == pytest.approx(facts.bandwidth.value, rel=1e-3)
         assert typed["compute"] == pytest.approx(facts.compute_in("bf16").value, rel=1e-3)
         assert page.locator("#calculator-bits").input_value() == "16"
+        voxcpm = MACHINES["h200-engines"].edition.voxcpm
+        for name, fact in (("slope", voxcpm.slope), ("fixed", voxcpm.fixed)):
+            assert float(page.locator(f"#calculator-{name}").input_value()) == pytest.approx(fact.value, rel=1e-3)
         assert page.locator("#calculator-format").is_hidden()
+
+
+def test_a_typed_models_bits_begin_with_its_wider_embedding(browser, address):
+    """As many bytes in all as the published model has."""
+    shape, precision = models.models()["qwen3-1.7b"], "fp8"
+    with opened(
+        browser, address, path("en") + query(machine="h200-engines", model="qwen3-1.7b", format="fp8")
+    ) as watched:
+        before = answers(watched.page)["calculator.batch.step_bytes"]
+        watched.page.get_by_label("Model", exact=True).select_option("own")
+        bits = float(watched.page.locator("#calculator-bits").input_value())
+        assert before == answers(watched.page)["calculator.batch.step_bytes"]
+    head, all_ = shape.embedding_parameters, shape.parameters
+    wanted = models.BYTES_PER_WEIGHT[precision] * (all_ - head) + models.BYTES_PER_EMBEDDING[precision] * head
+    assert bits == pytest.approx(8 * wanted / all_, rel=1e-3) and bits > 9
+
+
+def test_what_was_loaded_stands_beside_a_timed_rate(browser, address):
+    chosen = query(machine="h200-engines", model="qwen3-1.7b", format="fp8", requests=1)
+    with opened(browser, address, path("en") + chosen) as watched:
+        line = watched.page.locator(".calculator-answers > section:not([id]) li").filter(has_text="vLLM")
+        assert re.fullmatch(
+            r"[\d,.]+ tok/s vLLM, mean context of \d+ tokens, 2\.04 GB of weights loaded",
+            line.inner_text().replace("\u00a0", " "),
+        )
+        loaded = line.locator("small a.fact.measured").get_attribute("href")
+        assert loaded == "../h200/receipts/#h200-engines.vllm.qwen3-1.7b-fp8.weights"
+
+
+STRANGE = {"machine": "here", "model": "gpt-6", "format": "q2_k", "context": "500", "requests": "3"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_the_address_asks_for_and_is_not_offered_is_said(browser, address, language):
+    """In a line for each; what is offered stays, and a line goes when the reader chooses there."""
+    labels = Labels(language)
+    with opened(browser, address, path(language) + query(**STRANGE)) as watched:
+        page, told = watched.page, watched.page.locator(".calculator-unknown p")
+        answers(page)
+        shown = [page.locator(f"#calculator-{name}").evaluate("e => e.selectedOptions[0].text") for name in UNKNOWN]
+        wanted = [
+            labels.filled("calculator", "unknown", field=labels.get("field", name), asked=STRANGE[name], shown=chosen)
+            for name, chosen in zip(UNKNOWN, shown, strict=True)
+        ]
+        assert told.all_inner_texts() == wanted and page.locator("[role=status]:visible").count() == 1
+        assert page.locator("#calculator-context").input_value() == "500"
+        assert page.locator("#calculator-requests").input_value() == "3"
+        page.locator("#calculator-model").select_option("own")
+        assert told.all_inner_texts() == wanted[:1], "a format that no typed model has is not missed"
+        page.locator("#calculator-model").select_option("qwen3-4b")
+        assert told.all_inner_texts() == [wanted[0], wanted[2]]
+        page.locator("#calculator-machine").select_option("cpu")
+        page.locator("#calculator-format").select_option("bf16")
+        assert page.locator(".calculator-unknown").is_hidden() and watched.faults == []
+
+
+UNKNOWN = ("machine", "model", "format")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_reasons_are_joined_as_the_language_does(browser, address, language):
+    """An answer that lacks a number that is wrong and one that is not there."""
+    typed = OWN | {"bandwidth": "x", "first_audio": ""}
+    with opened(browser, address, path(language) + query(**typed, **TALK)) as watched:
+        answers(watched.page)
+        said = watched.page.locator("[id='calculator.turn.wait_streaming'] h3 > small").inner_text()
+    labels = Labels(language)
+    both = [labels.get("calculator", reason) for reason in ("invalid", "not_given")]
+    assert said in (Voice(language).semicolon.join(both), Voice(language).semicolon.join(both[::-1]))
 
 
 def test_a_field_that_was_emptied_stays_empty(browser, address):
@@ -340,6 +413,7 @@ def test_an_address_from_anybody_is_text(browser, address):
         assert found["calculator.ceiling"] and found["calculator.batch.rate"] == "needs a number"
         assert watched.page.evaluate("window.injected") is None
         assert watched.page.locator(".calculator img").count() == 0 and watched.faults == []
+        assert "<img src=x" in watched.page.locator(".calculator-unknown").inner_text()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

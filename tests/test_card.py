@@ -31,6 +31,13 @@ class Library:
         handle._obj.value = 100 + index.value
         return 0
 
+    def do_nvmlDeviceGetName(self, handle, name, size):
+        name.value = b"Some  Card"[: size - 1]
+        return 0
+
+    def do_nvmlShutdown(self):
+        return 0
+
     def do_nvmlDeviceGetHandleByPciBusId_v2(self, address, handle):
         handle._obj.value = 200
         return 0 if address == b"0000:1b:00.0" else 6
@@ -63,6 +70,23 @@ class Library:
 @pytest.fixture
 def use(monkeypatch):
     return lambda library: monkeypatch.setattr(machine, "management_library", lambda: library)
+
+
+@pytest.mark.parametrize(
+    ("library", "usable", "told"),
+    [
+        (Library(2), 0, ["cpu", "cuda:0, cuda:1 (Some Card)"]),
+        (Library(0), 0, ["cpu"]),
+        (None, 0, ["cpu"]),
+        (None, 1, ["cpu", "cuda"]),
+    ],
+)
+def test_the_devices_there_are_can_be_told(use, monkeypatch, library, usable, told):
+    """Also the cards that this process hid from itself, and one whose driver has no management library."""
+    use(library)
+    monkeypatch.setattr(machine, "cuda", lambda: machine.Accelerator("Some Card", 1, 1, 1, "") if usable else None)
+    monkeypatch.setattr(machine, "_has_mps", lambda: False)
+    assert machine.present() == told
 
 
 def test_a_reading_has_clock_power_energy_and_what_holds_it_back(use):

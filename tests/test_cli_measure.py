@@ -235,14 +235,14 @@ def test_a_run_without_fault_is_not_commented(call):
 def test_a_file_that_may_not_be_read_is_one_line(call, monkeypatch, words):
     """Also where no option names it; tests may run as a user who may read everything."""
     put(reported())
-    real, allowed = Path.read_bytes, os.access
+    real, allowed = Path.open, os.access
 
-    def read(path):
+    def opened(path, *more, **named):
         if path.name == "results.json":
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return real(path)
+        return real(path, *more, **named)
 
-    monkeypatch.setattr(Path, "read_bytes", read)
+    monkeypatch.setattr(Path, "open", opened)
     monkeypatch.setattr(os, "access", lambda path, *more, **named: "results" not in str(path) and allowed(path, *more))
     assert refused(call(*words), "error: results.json: cannot be read (Permission denied). Allow yourself to read it")
 
@@ -282,6 +282,11 @@ def test_run_again_measures_anew_and_keeps_the_old(call):
         (["run", "bandwith"], ["measurement 'bandwith' does not exist", "Choose from absent, steady"]),
         (["run", "steady", "--set", "pace"], ["--set 'pace'", "name=value"]),
         (["run", "steady", "--set", "speed=1"], ["--set speed", "Choose from device, pace"]),
+        (
+            ["run", "steady", "--set", "pace=1", "--set", "pace=2"],
+            ["--set pace: told twice, '1' and '2'", "Tell it once"],
+        ),
+        (["run", "steady", "--device", "cpu", "--set", "device=mps"], ["--set device: told twice", "Tell it once"]),
         (["run", "steady", "--run", "Not An Id"], ["--run 'Not An Id'", "lower-case"]),
         (["run", "steady", "--run", "source-a"], ["run 'source-a'", "others reported", "another with --run."]),
         (["run"], ["NAME", "--help"]),
@@ -308,10 +313,14 @@ def test_bad_input_is_one_line(call, words, parts):
 
 def test_a_device_that_is_not_there_is_one_line(call, monkeypatch):
     def describe(device):
-        raise ValueError("device 'cuda' needs an NVIDIA card and its driver; choose cpu")
+        raise ValueError("needs an NVIDIA card and its driver")
 
     monkeypatch.setattr(machine, "describe", describe)
-    assert refused(call("run", "steady", "--set", "device=cuda"), "--set device=cuda", "choose cpu")
+    monkeypatch.setattr(machine, "present", lambda: ["cpu"])
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    told = "needs an NVIDIA card and its driver. This machine has cpu. Choose one of these."
+    for device in ("cuda", "cuda:9"):
+        assert refused(call("run", "steady", "--device", device), f"--device {device}: {told}")
 
 
 @pytest.mark.parametrize("words", [["here"], ["run", "steady"], ["list"], ["check"], ["merge", "other.json"]])
@@ -598,7 +607,78 @@ def test_weights_and_device_are_options_by_shorter_names(call, monkeypatch):
     assert (code, "--set weights: no such option" in err) == (1, True)
 
 
+@pytest.mark.parametrize("words", [["--device", "cuda:9"], ["--set", "device=cuda:9"]])
+def test_a_card_that_is_not_there_is_refused_with_those_that_are(call, monkeypatch, words):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setattr(machine, "cards", lambda: ["Some Card", "Some Card"])
+    there = "This machine has cpu, cuda:0, cuda:1 (Some Card). Choose one of these."
+    assert refused(call("run", "steady", *words), f"--device cuda:9: no such card. {there}")
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "0" and not Path("results.json").exists()
+
+
+def test_a_second_card_can_be_asked_for_with_set_too(call, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    code, _, err = call("run", "steady", "--set", "device=cuda:1")
+    assert (code, os.environ["CUDA_VISIBLE_DEVICES"]) == (0, "1"), err
+    assert "--set device=cuda" in stored().run("here").samples["steady/qwen3-0.6b-bf16/rate?requests=1"].command
+
+
 @pytest.mark.parametrize("text", ["cpu:1", "cuda:", "cuda:-1", "cuda:a"])
 def test_what_is_no_card_is_refused(call, text):
     code, _, err = call("run", "steady", "--device", text)
     assert (code, "not a card. Write cuda:0" in err) == (1, True)
+
+
+# What options are given
+
+
+@pytest.fixture
+def real(call, monkeypatch):
+    """The command line with the real measurements, of which most lack their package here."""
+    monkeypatch.setattr(registry, "PACKAGE", "measure")
+    monkeypatch.setattr(registry.Measurement, "missing", ("no_such_engine",))
+    return call
+
+
+@pytest.mark.parametrize("command", [["here"], ["run", "asr_nemotron"], ["run", "decode_transformers"]])
+def test_weights_that_are_not_there_are_refused_with_their_place_before_anything_is_written(real, command):
+    before = put(executed(), reported())
+    told = "error: weights=/no/such/place: no such file or folder. Pass one that is there, or hub:OWNER/NAME."
+    for words in ([], ["--again"]):
+        assert refused(real(*command, "--set", "weights=/no/such/place", *words), told)
+    assert sorted(path.name for path in Path().iterdir() if "lock" not in path.name) == ["results.json"]
+    assert Path("results.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["run", "decode_vllm", "--set", "tensor_parallel=abc"], "decode_vllm: tensor_parallel=abc: is no number of"),
+        (["run", "decode_vllm", "--set", "tensor_parallel=2"], "decode_vllm: tensor_parallel=2: is no number of cards"),
+        (["run", "decode_transformers", "--weights", "."], "decode_transformers: .: no config.json can be read"),
+        (
+            ["run", "decode_transformers", "bandwidth", "--weights", "."],
+            "Or measure by name what takes it, with `python",
+        ),
+        (["run", "decode_llama", "--weights", "."], "decode_llama: .: no such file. Pass a GGUF file"),
+        (["run", "tts_voxcpm", "--set", "audio=out"], "tts_voxcpm: audio= keeps what the model says"),
+        (["run", "tts_magpie", "--set", "audio=out"], "tts_magpie: audio= keeps what real weights speak"),
+        (
+            ["run", "asr_nemotron", "--set", "audio=a:/nowhere"],
+            "asr_nemotron: audio=a:/nowhere: there is no folder /nowhere",
+        ),
+        (
+            ["run", "asr_nemotron", "--set", "recordings=abc"],
+            "asr_nemotron: recordings=abc: is no number of recordings",
+        ),
+        (["run", "asr_nemotron", "--set", "recordings=0"], "asr_nemotron: recordings=0: is no number of recordings"),
+        (["run", "decode_llama", "--weights", "hub:a"], "decode_llama: hub:a: names no file of the hub."),
+        (["run", "bandwidth", "--weights", "/no/place"], "--set weights: no such option"),
+        (["run", "decode_llama", "--weights", "n" * 5000], "no such file or folder. Pass one that is there"),
+        (["run", "asr_nemotron", "--set", f"audio={'n' * 5000}"], "Pass one that is there"),
+        (["run", "peer_llama", "--set", "tool=/no/tool"], "peer_llama: tool=/no/tool: no such program"),
+    ],
+)
+def test_a_value_that_no_measurement_can_use_is_refused_even_where_its_package_is_missing(real, words, told):
+    assert refused(real(*words), told)
+    assert not Path("results.json").exists()

@@ -14,8 +14,8 @@ from measure.results import Results
 from measure.store import load
 from templates import across, config, render, write
 from templates.claims import CLAIMS
-from templates.compare import GROUPS, Side, Sides, deciding, standing
-from templates.compare_page import Beside
+from templates.compare import GROUPS, Side, Sides, bounded, deciding, standing
+from templates.compare_page import Beside, path_of
 from templates.labels import LANGUAGES
 from templates.quantity import Digits, constant
 from templates.truth import Claim, Outcome, Truth, above, at_least, at_most, every
@@ -49,6 +49,11 @@ def cells(row: str) -> list[tuple[str, str]]:
 
 def text(markup: str) -> str:
     return html.unescape(re.sub("<[^>]*>", "", markup)).replace("\u00a0", " ")
+
+
+def decided(cell: str) -> str:
+    """The text of a cell without the way to the article."""
+    return text(re.sub(r'<p class="why">.*?</p>', "", cell))
 
 
 # How outcomes stand to each other
@@ -146,6 +151,78 @@ def test_both_sides_of_a_claim_are_told():
     assert [made[0] for made in decided_by(truth)] == [90, 2]
 
 
+def test_bounds_of_one_and_the_same_are_one_test():
+    """90 within 80 and 100, and equal to 90. What another value is held against stays apart, and what is refuted."""
+    left, other, same = fact("a.ratio", 90), fact("b.ratio", 70), fact("c.ratio", 90)
+    within = at_least(left, fact("threshold.low", 80)) & at_most(left, fact("threshold.high", 100))
+    (test,) = bounded(deciding(Claim("a", within)))
+    assert (test.low.right.value, test.upper.right.value) == (80, 100)
+    (equal,) = bounded(deciding(Claim("a", at_most(left, same) & at_least(left, same))))
+    assert equal.upper and (equal.low.symbol, equal.upper.symbol) == ("≥", "≤")
+    apart = at_least(left, NEAR) & at_most(other, NEAR)
+    assert [one.upper for one in bounded(deciding(Claim("a", apart)))] == [None, None]
+    refuted = at_least(other, NEAR) & at_most(other, fact("threshold.high", 60))
+    assert [one.upper for one in bounded(deciding(Claim("a", refuted)))] == [None, None]
+
+
+def test_an_equality_is_one_line_and_bounds_stand_on_both_sides(pages):
+    told = {name: [text(cell) for _, cell in row] for name, row in rows(pages["en/compare.md"]).items()}
+    assert "length: 80 ms = 80 ms (chunk on the model card; 5 of 5 comparisons)" in told["chunk_is_frames"][0]
+    assert not any(re.search("[≤≥]", cell) for cell in told["chunk_is_frames"])
+    assert re.search(r"parts over the time of a patch: 90\.00% ≤ \d+% ≤ 110\.0%$", told["parts_add_up"][1])
+
+
+def test_a_part_is_told_with_whose_it_is(pages):
+    """The parts of a chunk, of a model: their headings alone are alike."""
+    told = {name: [text(cell) for _, cell in row] for name, row in rows(pages["en/compare.md"]).items()}
+    errors = r"\(Right context of \d+ frames, Error rates\) > .*\(Right context of \d+ frames, Error rates;"
+    assert re.search(errors, told["largest_chunk_best"][0])
+    step = r"Right context of \d+ frames, What a step consists of, transducer"
+    assert re.search(step, told["transducer_within_bounds"][1])
+    assert re.search(r"Gemma 4 12B: from q8_0 to q4_0, llama\.cpp, gain", told["gain_below_calculation"][1])
+    work = r"Right context of \d+ frames, Arithmetic, encoder's time"
+    assert re.search(work, told["keys_kept_pay"][1])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_where_editions_differ_each_verdict_leads_to_what_its_article_says(pages, language):
+    page = pages[f"{language}/compare.md"]
+    differ = rows(page.partition("{#differ}\n")[2].partition("{#numbers}")[0])
+    for name, row in differ.items():
+        for edition, (_, cell) in zip(("source", "h200", "cpu"), row, strict=True):
+            links = re.findall(r'<p class="why"><a href="\.\./(\w+)/#([\w-]+)">', cell)
+            _, overview, article = pages[f"{language}/{edition}/index.md"].partition("{#overview}")
+            told = f"#claim.{name}" in article.partition("\n## ")[2]
+            assert overview and [of for of, _ in links] == [edition] * told, (name, edition)
+            for _, place in links:
+                part = re.split(r"\n##+ ", article.partition(f"{{#{place}}}")[2])[0]
+                assert f"#claim.{name}" in part, (name, edition)
+    assert page.count('class="why"') > 2 * len(differ) > 0
+
+
+def test_a_formula_is_of_what_all_its_facts_belong_to():
+    """0.5 = 1 ÷ 2 of one chunk is the chunk's, of two chunks what both are of; a threshold belongs to nothing."""
+    one, two, other = (
+        fact("r.nemotron.right1.step.a", 1),
+        fact("r.nemotron.right1.step.b", 2),
+        fact("r.nemotron.right3.a", 2),
+    )
+    assert path_of(one / two) == "r.nemotron.right1.step" and path_of(one) == "r.nemotron.right1.step"
+    assert path_of(one / other) == "r.nemotron" and path_of(one * NEAR) == "r.nemotron.right1.step"
+    assert path_of(NEAR) == path_of(constant(1, "%", "x")) == ""
+
+
+def test_what_differs_comes_first_and_then_the_numbers(pages):
+    order = re.findall(r"^##+ .*\{#(\w+)\}", pages["en/compare.md"], re.MULTILINE)
+    assert order == ["differ", "numbers", "agree", "cited", "undecided", "single", "none"]
+
+
+def test_a_conclusion_is_explained_below_its_heading_and_not_in_the_overview():
+    text = '# A\n\n## 1 {#overview}\n\n[x](#claim.a")\n\n## 2 {#two}\n\n### 3 {#three}\n\n#claim.a" #claim.ab"\n'
+    side = Side(render.tell(SHIPPED)[0].edition, {}, text)
+    assert [side.place(name) for name in ("a", "ab", "b")] == ["three", "three", ""]
+
+
 def test_a_claim_that_says_the_opposite_is_told_by_what_was_compared():
     assert decided_by(~at_least(fact("a.share", 90), NEAR)) == [(90, 90, 1, 1)]
 
@@ -153,9 +230,9 @@ def test_a_claim_that_says_the_opposite_is_told_by_what_was_compared():
 def test_a_cell_says_what_was_found_and_not_what_was_asked(pages):
     """Of a refuted comparison the opposite is true."""
     differ = rows(pages["en/compare.md"])["models_near_bandwidth"]
-    said = {edition: text(cell) for edition, cell in differ}
+    said = {edition: decided(cell) for edition, cell in differ}
     assert re.fullmatch(r"holdsshare of the bandwidth: 86–98% ≥ 80%", said["The source article's figures"])
-    assert re.fullmatch(r"does not holdshare of the bandwidth: \d+–\d+% < 80%", said["Measured on an H200"])
+    assert re.fullmatch(r"does not hold.*share of the bandwidth: \d+–\d+% < 80%", said["Measured on an H200"])
 
 
 def test_a_case_among_several_is_named(pages):
@@ -166,7 +243,7 @@ def test_a_case_among_several_is_named(pages):
 
 def test_the_other_side_is_named_where_it_is_another_fact_and_no_threshold(pages):
     told = rows(pages["en/compare.md"])
-    assert text(told["sixteen_bit_fits"][0][1]).endswith("weights in 16 bits: 26.0 GB > 24 GB (memory size)")
+    assert decided(told["sixteen_bit_fits"][0][1]).endswith("weights in 16 bits: 26.0 GB > 24 GB (memory size)")
     assert "(“near”" not in pages["en/compare.md"]
 
 
@@ -198,7 +275,7 @@ def test_the_languages_tell_the_same(pages, name):
 
 
 def test_every_edition_has_its_column_of_numbers(pages, told):
-    numbers = pages["en/compare.md"].partition("{#numbers}")[2]
+    numbers = pages["en/compare.md"].partition("{#numbers}")[2].partition("{#agree}")[0]
     assert "250 GB/s" in text(numbers) and "905 GB/s machine A" in text(numbers)
     for row in re.findall(r"<tr><th.*?</tr>", numbers.partition("<tbody>")[2]):
         assert [edition for edition, _ in cells(row)] == [
@@ -245,6 +322,10 @@ def test_a_readers_edition_is_compared_on_a_page_of_its_own(tmp_path):
     here = copy.copy(SHIPPED.run("cpu"))
     here.id = "here"
     pages = render.pages(Results([*SHIPPED.runs, here]))
+    for language in LANGUAGES:
+        start = pages[f"{language}/here/start.md"]
+        assert "](here/index.md)" in start and "](here/compare.md)" in start and 'href="here/receipts/#' in start
+        assert "here/" not in pages[f"{language}/index.md"]
     columns = {edition for row in rows(pages["en/here/compare.md"]).values() for edition, _ in row}
     assert "Measured on this computer" in columns and len(columns) == 5
     assert "Measured on this computer" not in pages["en/compare.md"]
@@ -252,7 +333,7 @@ def test_a_readers_edition_is_compared_on_a_page_of_its_own(tmp_path):
     assert {edition for edition, _ in links} == {"source", "h200", "cpu", "here"}
     assert all(f'id="{anchor}"' in pages[f"en/{edition}/receipts.md"] for edition, anchor in links)
     write.write(pages, tmp_path)
-    assert "here/compare.md" not in (tmp_path / write.MANIFEST).read_text()
+    assert "here/" not in (tmp_path / write.MANIFEST).read_text()
 
 
 # The same models on several machines

@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from tiny import TINY, failures, session, tiny  # noqa: F401  # fixtures
 from transformers import Qwen3ForCausalLM
 
-from measure import decode_vllm, decoding, graphs_vllm, limits, models, weights
+from measure import decode_vllm, decoding, graphs_vllm, limits, models, peer_vllm, serve_vllm, weights
 from measure.card import Card
 from measure.decoding import Scope
 from measure.engines import vllm, vllm_worker
 from measure.engines.vllm_worker import Worker
 from measure.kernels import Trace
 from measure.results import parse_key
+from measure.session import OptionError
 from measure.store import load
 
 NAME, TEXT = "decode_vllm", "tiny-1k-bf16"
@@ -237,9 +238,11 @@ def test_a_model_can_be_spread_over_cards(small):
 
 @pytest.mark.parametrize("text", ["0", "3", "two", "-1"])
 def test_more_cards_than_there_are_are_refused(small, text):
-    decode_vllm.measure(dataclasses.replace(small, options={"tensor_parallel": text}))
-    details = {detail for _, detail in failures(small).values()}
-    assert details == {f"ValueError: tensor_parallel={text}: there are 2 cards. Choose so many or fewer."}
+    """Before anything is measured, by every measurement that spreads a model."""
+    asked = dataclasses.replace(small, options={"tensor_parallel": text})
+    for each in (decode_vllm, serve_vllm, peer_vllm, graphs_vllm):
+        with pytest.raises(OptionError, match=rf"^tensor_parallel={text}: is no number of cards from 1 to 2\."):
+            each.plan(asked)
 
 
 def test_fp8_is_described_as_published(tiny, tmp_path):  # noqa: F811

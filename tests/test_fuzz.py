@@ -17,7 +17,7 @@ from paths import RESULTS
 
 from measure.results import Failure, Machine, Report, Results, ResultsError, Run, dump, parse
 from measure.store import load
-from templates import __main__ as command
+from templates import cli as command
 from templates import render
 from templates.html import plain
 from templates.labels import LANGUAGES
@@ -200,7 +200,7 @@ def telling(text: str) -> Results:
         for key, sample in executed.samples.items()
     }
     samples["x/unheard_of"] = msgspec.structs.replace(next(iter(samples.values())), unit="1")
-    machine = Machine(text, "cpu", text, driver=text, system=text)
+    machine = Machine(text if text.strip() else "a machine", "cpu", text, driver=text, system=text)
     failures = {"x/rate?requests=1": Failure("crashed", executed.started, text)}
     here = Run("here", "executed", machine, executed.started, samples, failures)
     source = SHIPPED.run("source-a")

@@ -202,7 +202,7 @@ def test_a_card_is_used_if_this_torch_can(monkeypatch, card, built, device):
 
 
 @pytest.mark.parametrize(
-    ("device", "told"), [("cuda", "NVIDIA card"), ("mps", "Apple processor"), ("tpu", "cpu, cuda")]
+    ("device", "told"), [("cuda", "NVIDIA card"), ("mps", "Apple processor"), ("tpu", "no such device")]
 )
 def test_a_device_that_is_not_there_is_refused(no_card, device, told, monkeypatch):
     monkeypatch.setattr(machine, "_has_mps", lambda: False)

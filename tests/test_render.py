@@ -21,7 +21,7 @@ from templates import environment, render, write
 from templates.changes import machine
 from templates.config import ConfigError
 from templates.facts.edition import editions
-from templates.labels import LANGUAGES
+from templates.labels import LANGUAGES, Labels
 from templates.quantity import FAMILIES, Constant, Kind, Sampled
 from templates.receipts import Receipts
 from templates.shared import Shared
@@ -226,6 +226,36 @@ def receipt(page, voice, fact):
     if fact is None:
         return None
     return voice.spoken(page.fact(fact) if fact.measured else page.missing(fact))
+
+
+def told_on(results, edition_id, name, language="en"):
+    """Machine and date on the receipt of a fact."""
+    edition = next(one for one in editions(results) if one.id == edition_id)
+    page = Receipts(edition, {}, Shared())
+    text = receipt(page, render.Voice(language, shared=page.shared), edition.facts[name])
+    rows = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
+    labels = Labels(language)
+    wanted = [rows.get(labels.get("receipt", row), "") for row in ("machine", "date")]
+    return [html.unescape(re.sub("<[^>]*>", "", row)).replace("\u00a0", " ") for row in wanted]
+
+
+def test_a_calculated_number_tells_the_machine_and_the_days_of_all_its_samples():
+    """Of the share of the bandwidth: the rate was timed on the 7th of January, the bandwidth on the 5th."""
+    results = parse(RESULTS.read_text())
+    run, share = results.run("cpu"), "cpu.transformers.qwen3-0.6b-fp32.share"
+    machine = run.machine.name
+    for key, sample in run.samples.items():
+        day = 5 if key.startswith("bandwidth/") else 7 if key.endswith("fp32/rate?requests=1") else 6
+        run.samples[key] = msgspec.structs.replace(sample, at=f"2027-01-{day:02}T12:00:00Z")
+    assert told_on(results, "cpu", share) == [machine, "5 January 2027 … 7 January 2027"]
+    assert told_on(results, "cpu", share.replace("share", "rate")) == [machine, "7 January 2027"]
+    assert told_on(results, "cpu", share.replace("share", "rate"), "zh") == [machine, "2027 年 1 月 7 日"]
+
+
+def test_a_reported_number_has_the_date_of_its_source_and_a_given_one_has_none():
+    told = [told_on(load(RESULTS), "source", f"source-b.vllm.qwen3-1.7b-bf16.{name}") for name in ("share", "rate")]
+    assert told == [["machine B, an 8 GB-class GPU", "6 October 2026 (date of the source article)"]] * 2
+    assert told_on(load(RESULTS), "source", "threshold.near") == ["", ""]
 
 
 # Bad input
@@ -434,7 +464,7 @@ def test_an_unknown_edition_is_named():
 
 
 def test_rendering_imports_no_engine():
-    code = "import sys, templates.__main__; print([m for m in ('torch', 'transformers', 'vllm') if m in sys.modules])"
+    code = "import sys, templates.cli; print([m for m in ('torch', 'transformers', 'vllm') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
     assert run.stdout.strip() == "[]"
 

@@ -92,7 +92,13 @@ made = {"unit": st.just("tok/s"), "tool": texts.filter(bool), "sha256": st.just(
 imports = st.builds(
     Import, **made, config=configs, at=st.sampled_from(["", AT]), values=st.lists(numbers, min_size=1, max_size=5)
 ) | st.builds(Import, **made, summary=summaries)
-machines = st.builds(Machine, name=texts, device=texts, cores=st.integers(0, 1000), driver=texts)
+machines = st.builds(
+    Machine,
+    name=texts.filter(str.strip),
+    device=st.sampled_from(results.DEVICES),
+    cores=st.integers(0, 1000),
+    driver=texts,
+)
 keys = st.builds(
     lambda n, subject, quantity: str(key("decode_vllm", quantity, subject, requests=n)),
     st.integers(1, 9999), st.sampled_from(["", "qwen3-4b-fp8", "m.n_o-p"]), st.just("rate"),
@@ -151,6 +157,12 @@ def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
         ({"machine": {**MACHINE, "cores": -1}}, ["run 'here': machine: cores is negative", "Correct it"]),
         ({"machine": {**MACHINE, "cache_bytes": -1}}, ["cache_bytes is negative"]),
         ({"machine": {**MACHINE, "memory_bytes": 10**400}}, ["memory_bytes is outside what a machine can do"]),
+        ({"machine": {**MACHINE, "device": "toaster"}}, ["machine: device 'toaster' is none of cpu, cuda, mps"]),
+        ({"machine": {**MACHINE, "device": ""}}, ["machine: device '' is none of", "Correct it"]),
+        ({"machine": {**MACHINE, "name": " "}}, ["machine: name is empty", "Say which"]),
+        ({"samples": {RATE: {**SAMPLE, "config": {"device": "abacus"}}}}, [RATE, "config: device 'abacus' is none of"]),
+        ({"samples": {RATE: {**SAMPLE, "config": {"device": 7}}}}, [RATE, "config: device '7' is none of"]),
+        ({"failures": {"x/rate": {"reason": "crashed", "at": "noon"}}}, ["failure x/rate: at", "'noon' is not a date"]),
         ({"machine": {**MACHINE, "a\nb": 1}}, ["run 'here': machine", "Correct or remove"]),
         ({"surprise": 1}, ["run 'here'", "surprise", "$.runs[0]", "Correct this entry, or restore"]),
         ({"samples": 5}, ["run 'here'", "$.runs[0].samples", "Correct this entry"]),

@@ -4,6 +4,7 @@ import copy
 import html
 import re
 
+import markdown
 import msgspec
 import pytest
 from paths import RESULTS
@@ -175,3 +176,34 @@ def test_a_claim_about_others_does_not_rest_on_the_run():
     assert rests_on(judged["datasheet_reached"], RUN), "of its two sides one is measured"
     assert not rests_on(judged["models_near_bandwidth"], CPU)
     assert not rests_on(told["cpu"].claims["faster_than_playback"], CPU), "it asks for samples that the run lacks"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_keys_of_one_measurement_that_lack_for_one_reason_are_folded_into_a_row(language):
+    """A reader without an engine has a hundred of them, each for the same reason."""
+    many = [f"decode_vllm/qwen3-4b-fp8/rate?requests={n}" for n in range(1, 100)]
+    failures = {**dict.fromkeys(many, Failure("engine_missing")), "bandwidth/sum": Failure("crashed")}
+    failures["decode_vllm/qwen3-4b-fp8/memory"] = Failure("crashed")
+    told = msgspec.structs.replace(RUN, failures=failures)
+    text = page(Results([told if run is RUN else run for run in SHIPPED.runs]), RUN.id, language)
+    reasons = Labels(language)
+    cells = [line.strip("| ").split(" | ") for line in html.unescape(text).splitlines() if "<details>" in line]
+    ((folded, number, reason),) = cells
+    assert folded.startswith("<details><summary><code>decode_vllm</code></summary>")
+    assert number == "99" and reason == reasons.get("reason", "engine_missing")
+    assert all(f"<code>{key}</code><br>" in folded for key in many)
+    for single in ("bandwidth/sum", "decode_vllm/qwen3-4b-fp8/memory"):
+        assert f"| <code>{single}</code> | 1 | {reasons.get('reason', 'crashed')} |" in html.unescape(text)
+    assert "<details>" in markdown.markdown(text, extensions=["tables", "attr_list"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_failed_and_was_never_run_before_is_no_change(language):
+    """It is among what has no sample, and counted; a row each would be the longest table of the page."""
+    before = msgspec.structs.replace(CPU, id="cpu-before", started="2026-11-28T00:00:00Z")
+    failed = {"decode_vllm/qwen3-4b-fp8/rate?requests=77": Failure("engine_missing")}
+    now = msgspec.structs.replace(CPU, failures=failed)
+    data = Results([before, *(now if run is CPU else run for run in SHIPPED.runs)])
+    text = html.unescape(page(data, CPU.id, language))
+    assert "cpu-before" in text and text.count("requests=77") == 1
+    assert f"| {Labels(language).get('change', 'still_none')} | 1 |" in text

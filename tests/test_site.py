@@ -101,7 +101,7 @@ def test_nothing_is_loaded_from_elsewhere(site):
     for page in pages(site):
         for tag, attributes in markup(page.file).tags:
             loads = attributes.get("src", "") if tag != "link" else attributes.get("href", "")
-            if attributes.get("rel") != "canonical":
+            if attributes.get("rel") not in ("alternate", "canonical"):
                 assert not re.match(r"(https?:)?//", loads), (page.path, tag, attributes)
     for sheet in (PROJECT / "docs" / "assets" / "stylesheets").glob("*.css"):
         assert not re.search(r"url\(|@import", sheet.read_text(encoding="utf-8")), sheet.name
@@ -125,15 +125,16 @@ def test_the_plotly_bundle_is_the_recorded_one():
 
 
 def test_every_other_script_is_ours_or_the_themes(site):
-    """In docs/ what is not ours is the recorded bundle; the site adds only the theme's own files, as installed."""
+    """In docs/ what is not ours is the recorded bundle; the site adds receipts and the theme's files, as installed."""
     docs, built = scripts(PROJECT / "docs"), scripts(site)
     ours = PROJECT / "docs" / "assets" / "javascripts"
-    assert set(docs.values()) == {
-        BUNDLE,
-        *(ours / name for name in ("calculator.js", "charts.js", "quantity.js", "search.js", "titles.js")),
-    }
+    names = ("alternates.js", "at-hand.js", "calculator.js", "charts.js", "missing.js", "quantity.js", "search.js")
+    assert set(docs.values()) == {BUNDLE, *(ours / name for name in names)}
     assert docs.keys() < built.keys()
     theme = Path(material.__file__).parent / "templates"
+    made = {place for place in built if place.parts[-3:-1] == ("receipts", "at-hand")}
+    assert all(built[place].read_text(encoding="utf-8").startswith("receiptsAtHand({") for place in made)
+    built = {place: file for place, file in built.items() if place not in made}
     strange = [str(p) for p, file in built.items() if file.read_bytes() != docs.get(p, theme / p).read_bytes()]
     assert strange == []
 
@@ -271,6 +272,18 @@ def test_the_readers_own_edition_is_in_the_navigation_where_it_was_rendered(hook
     assert config.nav == ["index.md", hook.HERE]
 
 
+def test_the_start_page_has_the_readers_own_edition_where_it_was_rendered(hook, tmp_path):
+    """In its language, and no other page of the name is touched."""
+    config, place = configuration(tmp_path, building=False), tmp_path / "docs" / "ko" / "here" / "start.md"
+    start, article = (SimpleNamespace(file=SimpleNamespace(src_uri=uri)) for uri in ("ko/index.md", "ko/here/index.md"))
+    assert hook.on_page_read_source(start, config) is None
+    place.parent.mkdir(parents=True)
+    place.write_text("# with my own", encoding="utf-8")
+    assert hook.on_page_read_source(start, config) == "# with my own"
+    assert hook.on_page_read_source(article, config) is None
+    assert hook.on_page_read_source(SimpleNamespace(file=SimpleNamespace(src_uri="en/index.md")), config) is None
+
+
 def test_the_pages_of_runs_are_in_the_navigation(hook, monkeypatch, tmp_path):
     monkeypatch.setattr(hook, "render", lambda project: None)
     for run in ("one", "another"):
@@ -335,3 +348,44 @@ def test_an_edit_while_serving_makes_one_rebuild(tmp_path):
         late.append(rebuilt_once(server, lambda: edit_template(project), "zh/source/", 3))
         assert b"remark-of-a-test" in server.page("zh/source/")
     assert max(late) < 1, late
+
+
+def without_epochs(page: bytes) -> bytes:
+    """A page but for the numbers by which MkDocs' script knows of a rebuild."""
+    return re.sub(rb"livereload\(\d+, \d+\)", b"", page)
+
+
+def test_an_edit_that_cannot_be_rendered_is_told_and_the_site_stays_until_it_is_mended(tmp_path):
+    """MkDocs alone would let every browser wait."""
+    project = copy_project(tmp_path / "project")
+    results = project / "results.json"
+    whole = results.read_bytes()
+    with serving(project) as server:
+        before = without_epochs(server.page("zh/source/"))
+        for times, broken in enumerate(
+            (b'{"schema": 1, "runs": [', whole.replace(b'"unit"', b'"unit": "s", "unit"', 1)), 1
+        ):
+            results.write_bytes(broken)
+            server.wait("The site is served as it was before", times)
+            assert server.count("error: results.json: ") == times and server.count("appear stuck") == 0
+            assert without_epochs(server.page("zh/source/")) == before
+        results.write_bytes(whole)
+        edit_results(results)
+        server.wait("Documentation built in", 2)
+        server.wait("Reloading browsers", 3)
+        assert without_epochs(server.page("zh/source/")) not in (before, b"")
+
+
+@pytest.mark.parametrize(("error", "kept"), [("NotRendered", True), ("PluginError", False)])
+def test_only_what_cannot_be_rendered_leaves_the_site_as_it_was(hook, error, kept):
+    """Another error may come once the site is cleared away."""
+
+    def build():
+        hook.on_build_error(error=getattr(hook, error)("wrong"))
+        raise hook.Abort("Aborted")
+
+    if kept:
+        hook.patient(build)()
+    else:
+        with pytest.raises(hook.Abort):
+            hook.patient(build)()

@@ -47,6 +47,16 @@ def outcome(told, name):
     return claims.judge(told)[name].outcome.value
 
 
+@pytest.mark.parametrize(
+    ("billions", "expected"), [(0.5, "refuted"), (0.58, "holds"), (0.61, "holds"), (0.64, "refuted")]
+)
+def test_parameters_fit_the_weights_if_they_are_neither_more_nor_much_less(billions, expected):
+    """In 16 bits 1.2 GB are 0.6 billion."""
+    counted = sample("param", billions * 1e9)
+    told = edition(parameters=(f"decode_transformers/{MODEL}/parameters", counted))
+    assert outcome(told, "parameters_fit_file") == expected
+
+
 def test_what_the_kernels_of_a_step_do():
     step = edition().models[0].step
     assert (step.matmul.value, step.attention.value, step.long_attention.value) == (1.0, 0.5, 0.8)

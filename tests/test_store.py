@@ -201,6 +201,25 @@ def test_a_place_that_cannot_hold_a_file_is_told_at_once(tmp_path, place):
     assert time.monotonic() - begun < 1 and [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
+def test_what_is_no_regular_file_is_refused_before_it_is_waited_for(tmp_path):
+    """Reading a pipe that nobody writes to would never end; one that somebody writes to can be read, but not saved."""
+    pipe = tmp_path / "results.json"
+    os.mkfifo(pipe)
+    with pytest.raises(
+        ResultsError, match=r"^results\.json: is no regular file.* Choose another place with --results\.$"
+    ):
+        edit_nothing(pipe)
+
+
+def test_a_file_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "MOST_BYTES", 2**20)
+    with pytest.raises(ResultsError, match=r"^zero: is no results file: larger than 1 MiB\."):
+        store.load(Path("/dev/zero"))
+    store.save(Results([]), tmp_path / "results.json")
+    monkeypatch.setattr(store, "MOST_BYTES", (tmp_path / "results.json").stat().st_size)
+    assert store.load(tmp_path / "results.json") == Results([])
+
+
 def edit_nothing(file):
     with store.edit(file):
         pass
@@ -221,13 +240,13 @@ def test_a_missing_file_is_told(tmp_path):
 
 
 def test_a_file_that_may_not_be_read_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(Path, "read_bytes", denied)
+    monkeypatch.setattr(Path, "open", denied)
     told = r"^results\.json: cannot be read \(Permission denied\)\. Allow yourself to read it \(chmod u\+r\)"
     with pytest.raises(ResultsError, match=told):
         store.load(tmp_path / "results.json")
 
 
-def denied(_):
+def denied(*_):
     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 

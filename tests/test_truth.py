@@ -3,10 +3,13 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from templates import units
+from templates.labels import Labels
 from templates.quantity import Constant, Kind, Quantity, missing
-from templates.truth import Outcome, above, at_least, at_most, below, every, some
+from templates.truth import Claim, Outcome, above, at_least, at_most, below, every, some
+from templates.voice import Voice
 
 H, R, U = Outcome.HOLDS, Outcome.REFUTED, Outcome.UNDECIDED
 
@@ -109,3 +112,15 @@ def test_what_is_decided_stays_so_with_values_from_inside_the_intervals(pairs, t
     again = [[data.draw(within(side)) for side in pair] for pair in pairs]
     after = family([test(of(*left), of(*right)) for left, right in again], "models").outcome
     assert before in (after, U)
+
+
+@pytest.mark.parametrize("language", ["en", "ko", "zh"])
+def test_a_conclusion_from_a_suspect_sample_says_so(language):
+    """Where one was reached, and whichever side the sample is beneath."""
+    suspect, sure, wide = replace(of(2, 3), doubts=("drifts",)), of(1, 1), replace(of(0, 3), doubts=("drifts",))
+    reached = [Claim("some", above(suspect, sure)), Claim("some", above(sure, suspect))]
+    plain = [Claim("some", above(of(2, 3), sure)), Claim("some", above(wide, sure))]
+    word, voice = Labels(language).get("verdict", "suspect"), Voice(language)
+    assert [claim.doubted for claim in (*reached, *plain)] == [True, True, False, False]
+    assert all(voice.outcome(claim).endswith(word) for claim in reached)
+    assert not any(word in voice.outcome(claim) for claim in plain)

@@ -11,7 +11,7 @@ from tiny import failures
 
 from measure import device, kernels, machine, timing, tts_magpie
 from measure.results import dump, parse_key
-from measure.session import Session
+from measure.session import OptionError, Session
 from measure.store import load
 from measure.synthesis import magpie_apart, magpie_bench, magpie_model
 from measure.synthesis.magpie_apart import WINDOW
@@ -255,8 +255,8 @@ def test_without_nemo_each_key_says_so(tmp_path, monkeypatch):
 
 def test_audio_of_random_weights_is_refused(card):
     noise = dataclasses.replace(card.session, options={"audio": "somewhere"})
-    with pytest.raises(ValueError, match="random ones make noise"):
-        tts_magpie.measure(noise)
+    with pytest.raises(OptionError, match="random ones make noise"):
+        tts_magpie.plan(noise)
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda", "mps"])

@@ -16,7 +16,7 @@ from measure import kernels, limits, machine, timing, tts_voxcpm
 from measure.card import Card
 from measure.kernels import Trace
 from measure.results import key
-from measure.session import Session
+from measure.session import OptionError, Session
 from measure.store import load
 from measure.synthesis import sentences, speaking, voxcpm2_bench, voxcpm2_weights
 from measure.weights import WeightsError
@@ -125,7 +125,7 @@ def test_where_it_is_not_measured_each_key_says_why(card, where, reason):
 
 def test_recordings_of_random_weights_are_refused(card):
     asked = dataclasses.replace(card, options={"audio": "somewhere"})
-    with pytest.raises(ValueError, match="random weights say nothing"):
+    with pytest.raises(OptionError, match="random weights say nothing"):
         tts_voxcpm.plan(asked)
 
 

@@ -4,11 +4,12 @@ import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from paths import ROOT
 
-from templates import write
+from templates import __main__, cli, write
 
 
 @pytest.mark.parametrize("obstacle", ["file", "folder for a page", "page for a folder", "folder for the manifest"])
@@ -82,3 +83,66 @@ def test_a_wrong_command_line_is_one_line(arguments, named):
     assert run.returncode == 1
     assert len(run.stderr.strip().splitlines()) == 1 and run.stderr.startswith("error: ")
     assert named in run.stderr
+
+
+def test_a_folder_in_place_of_a_page_is_named_as_that(tmp_path):
+    (tmp_path / "ko" / "a.md").mkdir(parents=True)
+    with pytest.raises(write.WriteError, match=r"/ko/a\.md: cannot be written \(a folder is in its place\)"):
+        write.write({"ko/a.md": "1"}, tmp_path)
+
+
+def test_where_nothing_has_changed_nothing_has_to_be_written(tmp_path, monkeypatch):
+    """Such as in a checkout that may only be read, which answers so even to what removes a file that is not there."""
+    files = {"ko/a.md": "1"}
+    write.write(files, tmp_path)
+
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    for name in ("unlink", "replace", "write_text"):
+        monkeypatch.setattr(f"pathlib.Path.{name}", refuse)
+    assert write.write(files, tmp_path) == []
+
+
+FULL = "error: nothing more can be printed (No space left on device). Make room, or print elsewhere."
+
+
+@pytest.mark.parametrize(
+    "words", [["measure", "check"], ["measure", "list"], ["templates", "facts", "--edition", "cpu"]]
+)
+def test_output_into_a_full_disk_is_one_line(words):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-u", "-m", *words], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == FULL and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("module", ["typer", "msgspec", "templates.render", "templates.write"])
+def test_ctrl_c_ends_quietly_from_the_first_import_on(tmp_path, module):
+    """Imports take half of the time, and an exception in the middle of one shows as a traceback."""
+    code = f"""
+import builtins, os, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+real = builtins.__import__
+def watched(name, *more, **named):
+    made = real(name, *more, **named)
+    if name == {module!r}:
+        builtins.__import__ = real
+        os.kill(os.getpid(), signal.SIGINT)
+    return made
+builtins.__import__ = watched
+sys.argv = ["templates", "--out", {str(tmp_path / "docs")!r}]
+runpy.run_module("templates", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 130 and "Traceback" not in done.stderr, done.stderr
+
+
+def test_ctrl_c_while_rendering_ends_quietly(monkeypatch, capsys):
+    def stopped():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "main", stopped)
+    assert __main__.main() == 130
+    assert capsys.readouterr().err.startswith("Stopped. Pages are written whole")

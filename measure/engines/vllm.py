@@ -23,7 +23,7 @@ from measure.decoding import Answer, Held, Prompt
 from measure.engines import vllm_worker
 from measure.models import Subject
 from measure.results import Config
-from measure.session import Session
+from measure.session import OptionError, Session
 
 NEEDS = ("vllm", "torch", "transformers")
 
@@ -104,12 +104,11 @@ def config(session: Session) -> Config:
 
 
 def cards(session: Session) -> int:
-    """Cards over which the model is spread."""
+    """Cards over which the model is spread. Raises OptionError for more than there are."""
     text = session.options.get("tensor_parallel", "1")
-    if not text.isdecimal() or not 1 <= int(text) <= max(session.machine.accelerators, 1):
-        raise ValueError(
-            f"tensor_parallel={text}: there are {session.machine.accelerators} cards. Choose so many or fewer."
-        )
+    most = max(session.machine.accelerators, 1)
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise OptionError(f"tensor_parallel={text}: is no number of cards from 1 to {most}. Choose one that is.")
     return int(text)
 
 

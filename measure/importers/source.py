@@ -11,11 +11,11 @@ import json
 import os
 import re
 import stat
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from measure import doubled
 from measure.results import ResultsError
 
 MOST_BYTES = 64 * 2**20
@@ -153,9 +153,8 @@ def _told(error: Exception) -> str:
 def _names(pairs: list[tuple[str, Any]]) -> tuple[str, ...]:
     """What stands for an object here: its names, each once."""
     names = tuple(name for name, _ in pairs)
-    if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise ValueError(f"{twice[:100]!r} stands twice in one object")
+    if (name := doubled.repeated(names)) is not None:
+        raise ValueError(doubled.told(name))
     return names
 
 

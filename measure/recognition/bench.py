@@ -27,6 +27,9 @@ TRACED_STEPS = 8
 
 COLLECTOR = "Python's, what was loaded frozen"
 
+STEPS = ("step_time", "buffered_step_time")
+"""Quantities of a whole step of one stream."""
+
 USUAL = "usual"
 
 FORCED = {"none": "forced: no token", "every": "forced: one token on each frame"}
@@ -60,6 +63,7 @@ class Bench:
         self.config: Config = {**config, "collector": COLLECTOR}
         self._timed_parts: dict[tuple[tuple[str, str], ...], tuple[list[dict[str, float]], Config]] = {}
         self._timed_steps: dict[Key, tuple[list[float], Config]] = {}
+        self._wanted: list[Key] = []
         self.counting, self.serving, self.scoring = Counting(self), Serving(self), Scoring(self)
         self.sound, self.heard = self.scoring.sound()
         self._measures: dict[str, Callable[[Key], None]] = {
@@ -86,11 +90,12 @@ class Bench:
         """Record each key, or why it has no sample, and print what it cost."""
         import torch
 
+        self._wanted = list(items)
         with torch.inference_mode(), frozen():
             if self.recogniser.weights == "random":
                 rate = emission.force(self.recogniser)
                 print(f"random weights emit {rate:.1f} tokens a second and stream", flush=True)
-            for item in items:
+            for item in self._wanted:
                 start = time.perf_counter()
                 if "cache" not in dict(item.parameters):
                     self.counting.let_go()
@@ -125,22 +130,34 @@ class Bench:
     def _step(self, item: Key) -> None:
         """A step; what was timed in turn with it serves the keys of the others."""
         if item not in self._timed_steps:
-            self._time_steps(_in_turn(item))
-        self.save(item, "ms", *self._timed_steps[item])
+            self._time_steps(self._in_turn(item))
+        if item in self._timed_steps:
+            self.save(item, "ms", *self._timed_steps[item])
+
+    def _in_turn(self, item: Key) -> list[Key]:
+        """The step with a cache, which others are held against, and every kind of step wanted with this look-ahead."""
+        right = self.right(item)
+        usual = item._replace(quantity="step_time", parameters=(("right", str(right)),))
+        steps = [each for each in self._wanted if each.quantity in STEPS and self.right(each) == right]
+        return list(dict.fromkeys([usual, item, *steps]))
 
     def _time_steps(self, items: list[Key]) -> None:
         """Keep the milliseconds of steps that are made in turn, and what the configurations say of them.
 
-        Between steps timed one kind after the other the host's clock would drift, by as much as they differ.
+        Between steps timed one kind after the other the host's clock would drift, by as much as they differ. A kind
+        that fails is left out.
         """
-        turns = {item: self.make(item) for item in items}
-        warmups, watch = {item: self.ready(streams) for item, streams in turns.items()}, Watch(self.session.device)
-        before = {item: streams.tokens for item, streams in turns.items()}
-        values: dict[Key, list[float]] = {item: [] for item in items}
-        alone = "window" in dict(items[0].parameters)
-        repeats = min(self.scope.repeats, FEW) if alone else self.scope.repeats
+        turns: dict[Key, Streams] = {}
+        warmups: dict[Key, int] = {}
+        for item in items:
+            with device.failing(self.session, item):
+                streams = self.make(item)
+                warmups[item] = self.ready(streams)
+                turns[item] = streams
+        watch, before = Watch(self.session.device), {item: streams.tokens for item, streams in turns.items()}
+        values: dict[Key, list[float]] = {item: [] for item in turns}
         watch.begin()
-        for _ in timing.rounds(repeats, len(turns) * self.scope.step_s):
+        for _ in timing.rounds(self.scope.repeats, len(turns) * self.scope.step_s):
             for item, streams in turns.items():
                 values[item].append(self.timed(streams))
         watch.end()
@@ -284,16 +301,6 @@ def _kind(item: Key) -> type[Cached]:
         return Graphed
     served = item.quantity == "streams" and "decoder" not in told
     return Packaged if served or told.get("program") == "package" else Cached
-
-
-def _in_turn(item: Key) -> list[Key]:
-    """The keys of a look-ahead whose steps are made in turn: with a cache, without one, and the package's own step."""
-    told = dict(item.parameters)
-    if told.keys() - {"right", "program"}:
-        return [item]
-    usual = (("right", told["right"]),)
-    kinds = (("step_time", usual), ("buffered_step_time", usual), ("step_time", (("program", "package"), *usual)))
-    return [item._replace(quantity=quantity, parameters=parameters) for quantity, parameters in kinds]
 
 
 def _of_steps(streams: Streams, count: int, warmups: int, watch: Watch, told: Config) -> Config:

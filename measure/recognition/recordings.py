@@ -7,6 +7,7 @@ A folder holds NAME.wav (or .flac) and the transcript of each beside it as NAME.
 from __future__ import annotations
 
 import csv
+import os
 import re
 import tarfile
 import tempfile
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from measure import weights
 from measure.recognition.nemotron import SAMPLE_RATE
+from measure.session import OptionError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +35,7 @@ FILE_COLUMN, TEXT_COLUMN = 1, 2
 LABEL = re.compile(r"([a-z0-9._-]+):(.+)")
 
 
-class RecordingsError(Exception):
+class RecordingsError(OptionError):
     """Recordings that cannot be used; the message says which, why, and what to do."""
 
 
@@ -67,8 +69,19 @@ def sources(option: str) -> dict[str, str]:
     return found
 
 
+def check(audio: str, most: str) -> None:
+    """Refuse options that name a folder which is not there, or no number of recordings."""
+    for place in sources(audio).values():
+        if not place.startswith(weights.HUB) and not os.path.isdir(place):  # noqa: PTH112 (as in weights.py)
+            raise RecordingsError(
+                f"audio={audio}: there is no folder {place}. Pass one that is there, or hub:OWNER/NAME."
+            )
+    if most and not (most.isdecimal() and int(most)):
+        raise RecordingsError(f"recordings={most}: is no number of recordings. Pass 1 or more.")
+
+
 def _label(place: str) -> str:
-    fleurs = place.startswith(weights.HUB) or (Path(place) / TABLE).exists()
+    fleurs = place.startswith(weights.HUB) or os.path.exists(f"{place}/{TABLE}")  # noqa: PTH110 (as in weights.py)
     return FLEURS if fleurs else "recordings"
 
 

@@ -40,6 +40,8 @@ TYPED = {
         Field("bandwidth", "bandwidth", "GB/s", 0.01, 1e6),
         Field("compute", "compute", "TFLOPS", 1e-4, 1e6),
         Field("first_audio", "first_audio", "ms", 0, 1e6, optional=True),
+        Field("slope", "slope", "1", 0, 1e4, optional=True),
+        Field("fixed", "fixed", "s", 0, 1e4, optional=True),
     ),
     "model": (
         Field("parameters", "parameters", "Gparam", 1e-3, 1e5),
@@ -130,14 +132,15 @@ def _compute(facts: MachineFacts, ceiling: Quantity, voice: Voice) -> dict[str, 
 
 
 def _timed(timed: Iterable[LanguageModel], voice: Voice) -> dict[str, list[dict[str, Any]]]:
-    """Rates by model and format: of so many requests, on which engine, at which mean context."""
+    """Rates by model and format: of so many requests, on which engine, at which mean context, with which weights."""
     found: dict[str, list[dict[str, Any]]] = {}
     for model in timed:
+        loaded = {"loaded": _input(model.weights, voice)} if model.weights.measured else {}
         for batch in model.timed_batches:
             rate = _input(batch.rate, voice)
             told = {"requests": batch.requests, "engine": html.unescape(voice.engine(model.engine))}
             context = {"context": voice.value(batch.context)} if batch.context.measured else {}
-            found.setdefault(model.subject, []).append({**told, **context, **rate})
+            found.setdefault(model.subject, []).append({**told, **context, **loaded, **rate})
     return found
 
 
@@ -173,10 +176,13 @@ def _kept(model: Model, precision: str) -> Mapping[str, float]:
     return kept
 
 
-def formats() -> dict[str, dict[str, float]]:
-    """Formats as data: what a parameter takes, and how wide arithmetic has to be at least."""
-    sizes = models.BYTES_PER_WEIGHT.items()
-    return {name: {"bytes_per_parameter": size, "width": WIDTHS[name]} for name, size in sizes}
+def formats() -> dict[str, dict[str, Any]]:
+    """Formats as data: what a parameter takes, one of the embedding too, and how wide arithmetic has to be at least."""
+    heads = models.BYTES_PER_EMBEDDING
+    return {
+        name: {"inputs": {"bytes_per_parameter": size, "bytes_per_head_parameter": heads[name]}, "width": WIDTHS[name]}
+        for name, size in models.BYTES_PER_WEIGHT.items()
+    }
 
 
 def fields() -> dict[str, dict[str, Any]]:

@@ -36,6 +36,7 @@ INPUTS: Mapping[str, str] = {
     "parameters_without_embeddings": "param",
     "head_parameters": "param",
     "bytes_per_parameter": "B/param",
+    "bytes_per_head_parameter": "B/param",
     "kv_per_token": "KB/tok",
     "kv_of_whole": "KB/tok",
     "kv_in_window": "KB/tok",
@@ -125,7 +126,11 @@ class ChosenModel(LanguageModel):
 
     @fact("GB")
     def weights(self) -> Quantity:
-        return self.parameters * self.bytes_per_parameter
+        """With the embedding, the output head too, as wide as engines keep it; of a typed model that is not known."""
+        if self.shape is Shape.TYPED:
+            return self.parameters * self.bytes_per_parameter
+        matrices = self.parameters_without_embeddings * self.bytes_per_parameter
+        return matrices + self.head_parameters * self.inputs["bytes_per_head_parameter"]
 
     @fact("KB/tok")
     def kv_per_token(self) -> Quantity:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from templates import formats, printed, units
+from templates.voice import COMMAS, SEMICOLONS
 
 
 def language(name: str, spelled: Iterable[str]) -> dict[str, Any]:
@@ -13,6 +14,8 @@ def language(name: str, spelled: Iterable[str]) -> dict[str, Any]:
     smaller = printed.SMALLER
     wanted = dict.fromkeys([*spelled, *smaller, *smaller.values()])
     return {
+        "comma": COMMAS.get(name, ", "),
+        "semicolon": SEMICOLONS.get(name, "; "),
         "locale": formats.LOCALES[name].replace("_", "-"),
         "units": {unit: _unit(unit, name) for unit in wanted},
         "scaled": formats.SCALED,

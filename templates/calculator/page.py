@@ -53,7 +53,8 @@ class Calculator:
         heading = element("h2", self._said("answers"), id=f"{PATH}-answers")
         live = element("div", class_="calculator-answers", aria_live="polite")
         steps = element("details", element("summary", self._said("steps")), element("div", class_="calculator-steps"))
-        return element("div", fields, heading, live, steps, class_="calculator", hidden="") + self._scripts()
+        unknown = element("div", class_="calculator-unknown", role="status", hidden="")
+        return element("div", unknown, fields, heading, live, steps, class_="calculator", hidden="") + self._scripts()
 
     def _part(self, name: str, parts: Iterable[Markup]) -> Markup:
         return element("fieldset", element("legend", self._said(name)), *parts)

@@ -43,6 +43,14 @@ def framed(traces: list[Any], x: dict[str, Any], y: dict[str, Any], shapes: list
     return {"data": traces, "layout": layout}
 
 
+def piled(traces: list[Any], title: str, y: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Bars of stacked parts, the first on top, and the parts told in the order in which they are stacked."""
+    figure = framed(traces, {"title": {"text": title}}, {"autorange": "reversed", **(y or {})}, [])
+    figure["layout"]["barmode"] = "stack"
+    figure["layout"]["legend"]["traceorder"] = "normal"
+    return figure
+
+
 def points(name: str, pairs: list[tuple[Quantity, Quantity]], index: int, *, lines: bool = True, **more: Any) -> Trace:
     """A series of facts against facts, with the interval of y as error bars where there is one."""
     above = [gap(y.high, y.value) for _, y in pairs]

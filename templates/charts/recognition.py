@@ -18,10 +18,7 @@ def step_parts(edition: Edition) -> Chart:
         facts = [chunk.step.part(name) for chunk in chunks]
         traces.append(figure.stacked(f"part_{name}", names, facts, index))
         rows += [(f"@part_{name}", chunk.length, one) for chunk, one in zip(chunks, facts, strict=True)]
-    drawing = figure.framed(
-        traces, {"title": {"text": "@step_axis"}}, {"title": {"text": "@chunk"}, "type": "category"}, []
-    )
-    drawing["layout"]["barmode"] = "stack"
+    drawing = figure.piled(traces, "@step_axis", {"title": {"text": "@chunk"}, "type": "category"})
     return Chart(drawing, ("@part_of_step", "@chunk", "part_time"), rows)
 
 
@@ -38,8 +35,8 @@ def delay(edition: Edition) -> Chart:
     }
     traces, rows = figure.drawn(series)
     if rows:
-        longest = max(row[1].value or 0.0 for row in rows)
-        traces.append(figure.line("@filling", [0.0, longest], [0.0, longest / 2], figure.IDEAL))
+        waits = [(chunk.length.value or 0.0, chunk.wait.value or 0.0) for chunk in chunks]
+        traces.append(figure.line("@filling", [x for x, _ in waits], [y for _, y in waits], figure.IDEAL))
     return Chart(
         figure.framed(traces, {"title": {"text": "@chunk_axis"}}, {"title": {"text": "@delay_axis"}}, []),
         ("@series", "@chunk", "@duration"),

@@ -59,9 +59,7 @@ def parts(edition: Edition) -> Chart:
         if any(one.measured for one in facts):
             traces.append(figure.stacked(f"part:{part.name}", ["@whole_patch", "@streamed_patch"], list(facts), index))
             rows.append((f"@part:{part.name}", *facts))
-    drawing = figure.framed(traces, {"title": {"text": "@patch_axis"}}, {}, [])
-    drawing["layout"]["barmode"] = "stack"
-    return Chart(drawing, ("@portion", "@whole_patch", "@streamed_patch"), rows)
+    return Chart(figure.piled(traces, "@patch_axis"), ("@portion", "@whole_patch", "@streamed_patch"), rows)
 
 
 def magpie_step(edition: Edition) -> Chart:
@@ -75,7 +73,4 @@ def magpie_step(edition: Edition) -> Chart:
             traces.append(figure.stacked(label, names, [part.frame_part for part in parts], index))
             told = zip(stacks, parts, strict=True)
             rows += [(f"@{label}|{name}", part.part_time, part.frame_part) for name, part in told]
-    drawing = figure.framed(traces, {"title": {"text": "@frame_axis"}}, {"autorange": "reversed"}, [])
-    drawing["layout"]["barmode"] = "stack"
-    drawing["layout"]["legend"]["traceorder"] = "normal"
-    return Chart(drawing, ("@portion", "part_time", "frame_part"), rows)
+    return Chart(figure.piled(traces, "@frame_axis"), ("@portion", "part_time", "frame_part"), rows)

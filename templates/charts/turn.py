@@ -19,6 +19,4 @@ def turn(edition: Edition) -> Chart:
         if all(one.measured for one in facts):
             traces.append(figure.stacked(label, [f"@{way}" for way in ways], facts, index))
             rows.append((f"@{label}", facts[0], facts[1]))
-    drawing = figure.framed(traces, {"title": {"text": "@wait_axis"}}, {}, [])
-    drawing["layout"]["barmode"] = "stack"
-    return Chart(drawing, ("@part", "@whole_sound", "@streamed_sound"), rows)
+    return Chart(figure.piled(traces, "@wait_axis"), ("@part", "@whole_sound", "@streamed_sound"), rows)

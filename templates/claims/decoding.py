@@ -118,8 +118,9 @@ def sixteen_bit_fits(e: Edition) -> Truth:
 
 @claim
 def parameters_fit_file(e: Edition) -> Truth:
-    """The parameter count that is told fits the size of the weights in their format."""
-    return at_most(e.focus.sixteen_bit_ratio, e.focus.format_ratio * e.thresholds.rounded)
+    """The parameters that are told are in their format what the weights take: no more, and nearly all of it."""
+    share = e.focus.sixteen_bit_ratio / e.focus.format_ratio
+    return at_most(share, e.thresholds.rounded) & at_least(share, e.thresholds.filled)
 
 
 # Tokens that nobody hears

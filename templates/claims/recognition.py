@@ -48,6 +48,12 @@ def cache_saves_work(e: Edition) -> Truth:
 
 
 @claim
+def step_slower_with_cache(e: Edition) -> Truth:
+    """With every chunk, a step of one stream takes longer with the cache than encoding the window again."""
+    return _every_chunk(e, lambda chunk: below(chunk.cache_gain, ONE))
+
+
+@claim
 def time_follows_work(e: Edition) -> Truth:
     """What the cache saves in time is almost in proportion to what it saves in arithmetic."""
     return _every_chunk(e, lambda chunk: at_least(chunk.work.time_of_work, e.thresholds.proportionate))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from measure.results import Key, key
 from templates.facts.constants import TWO
 from templates.facts.group import Group, fact
@@ -135,20 +137,26 @@ class Chunk(Group):
         """Share of that delay in which the chunk fills."""
         return self.wait / self.final_delay
 
+    def most_streams(self, quantity: str, **told: str) -> Quantity:
+        """The largest number of streams that kept up; its interval ends where the smallest did that did not."""
+        held, beyond = self.get(quantity, "1", **told), self.told(quantity, "beyond", "1", **told)
+        failed = beyond.value or 0.0
+        return replace(held, high=failed) if held.measured and failed > held.high else held
+
     @fact("1", decimals=0)
     def streams(self) -> Quantity:
         """Streams that keep up."""
-        return self.get("streams", "1")
+        return self.most_streams("streams")
 
     @fact("1", decimals=0)
     def buffered_streams(self) -> Quantity:
         """When windows are encoded again."""
-        return self.get("buffered_streams", "1")
+        return self.most_streams("buffered_streams")
 
     @fact("1", decimals=0)
     def batched_streams(self) -> Quantity:
         """With the decoder's state of the whole batch left on the device."""
-        return self.get("streams", "1", decoder="batched")
+        return self.most_streams("streams", decoder="batched")
 
     @fact("times", significant=2)
     def streams_gain(self) -> Quantity:

@@ -62,7 +62,7 @@ class ChunkStep(Group):
 
     @fact("ms")
     def parts_time(self) -> Quantity:
-        """All parts together: more than a step, as each is waited for."""
+        """All parts together, each waited for."""
         return self.features_time + self.encoder_time + self.prompt_time + self.rnnt_time
 
     @fact("ms")
@@ -151,10 +151,6 @@ class ChunkStep(Group):
     @fact("ms")
     def graph_encoder(self) -> Quantity:
         return self._part("encoder", encoder="graph")
-
-    @fact("times")
-    def graph_encoder_gain(self) -> Quantity:
-        return self.encoder_time / self.graph_encoder
 
 
 class ChunkWork(Group):
@@ -249,6 +245,11 @@ class ChunkWindow(Group):
     @fact("GFLOP")
     def buffered_flops(self) -> Quantity:
         return self.chunk.get("buffered_step_flops", "GFLOP", window=self.seconds)
+
+    @fact("1", decimals=0)
+    def buffered_streams(self) -> Quantity:
+        """Streams that keep up when such a window is encoded again; measured with the middle chunk."""
+        return self.chunk.most_streams("buffered_streams", window=self.seconds)
 
     @fact("times", significant=2)
     def cache_gain(self) -> Quantity:

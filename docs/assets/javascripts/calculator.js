@@ -8,6 +8,7 @@
 
   const OWN = "own";
   const PAUSE_MS = 150;
+  const LONGEST = 60; // characters of an unknown choice that are said
   const NUMBER = /^[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:e[-+]?\d+)?$/i;
 
   function start(root, data) {
@@ -33,8 +34,12 @@
       return value > high ? { fault: "too_high", limit: high } : { value };
     }
 
+    function filled(word, values) {
+      return words.calculator[word].replace(/{(\w+)}/g, (_, name) => values[name]);
+    }
+
     function complain(name, { fault, limit }) {
-      const said = fault ? words.calculator[fault].replace("{limit}", () => number(limit ?? 0, language.locale)) : "";
+      const said = fault ? filled(fault, { limit: number(limit ?? 0, language.locale) }) : "";
       const place = document.getElementById(`calculator-${name}-error`);
       if (place.textContent !== said) place.textContent = said;
       if (fault) control(name).setAttribute("aria-invalid", "true");
@@ -73,8 +78,8 @@
     function ofModel() {
       const model = data.models[choice("model")];
       if (!model) return {};
-      const { bytes_per_parameter } = data.formats[choice("format")];
-      const counted = { ...model.inputs, ...model.formats[choice("format")], bytes_per_parameter };
+      const format = choice("format");
+      const counted = { ...model.inputs, ...model.formats[format], ...data.formats[format].inputs };
       return Object.fromEntries(Object.entries(counted).map(([name, value]) => [name, given(value, "cited")]));
     }
 
@@ -98,17 +103,21 @@
     }
 
     function beginOwnMachine() {
-      const { bandwidth, first_audio } = data.machines[before.machine]?.inputs ?? {};
-      const compute = data.machines[before.machine]?.compute.find(([at]) => at >= width())?.[1];
-      begin("bandwidth", bandwidth?.value / fields.bandwidth.base || undefined);
-      begin("compute", compute?.value / fields.compute.base || undefined);
-      begin("first_audio", first_audio?.value / fields.first_audio.base || undefined);
+      const { inputs = {}, compute = [] } = data.machines[before.machine] ?? {};
+      const known = { ...inputs, compute: compute.find(([at]) => at >= width())?.[1] };
+      for (const { name } of root.querySelectorAll('.calculator-own[data-part="machine"] input')) {
+        const value = known[fields[name].gives]?.value;
+        if (value !== undefined) begin(name, value / fields[name].base);
+      }
     }
 
     function beginOwnModel() {
       const model = data.models[before.model];
-      begin("parameters", model.inputs.parameters / fields.parameters.base);
-      begin("bits", data.formats[choice("format")].bytes_per_parameter / fields.bits.base);
+      const { parameters, head_parameters } = model.inputs;
+      const { bytes_per_parameter, bytes_per_head_parameter } = data.formats[choice("format")].inputs;
+      const wider = (bytes_per_head_parameter - bytes_per_parameter) * head_parameters;
+      begin("parameters", parameters / fields.parameters.base);
+      begin("bits", (bytes_per_parameter + wider / parameters) / fields.bits.base);
       begin("kv", model.formats[choice("format")].kv_per_token / fields.kv.base);
     }
 
@@ -125,6 +134,8 @@
 
     function choose({ target }) {
       arrange();
+      strange.delete(target);
+      tellStrange();
       if (target.value === OWN) BEGIN[target.name]?.();
     }
 
@@ -206,7 +217,7 @@
 
     /* The kind, or why there is nothing. */
     function remark(quantity) {
-      return quantity.value === null ? reasons(quantity).join("; ") : words.kind[quantity.kind];
+      return quantity.value === null ? reasons(quantity).join(language.semicolon) : words.kind[quantity.kind];
     }
 
     const cards = new Map(); // name -> section
@@ -262,10 +273,15 @@
       return [element("section", { className: "receipt" }, element("h3", {}, words.calculator.timed), list)];
     }
 
-    function timedRate({ engine, context, at, title, said, kind, doubted }) {
-      const where = words.calculator.at_context.replace("{engine}", () => engine).replace("{context}", () => context);
-      const rate = element("a", { className: classes({ kind, doubted }), href: at, title }, said);
-      return element("li", {}, rate, " ", element("small", {}, context ? where : engine));
+    function receiptOf({ at, title, said, kind, doubted }) {
+      return element("a", { className: classes({ kind, doubted }), href: at, title }, said);
+    }
+
+    function timedRate({ engine, context, loaded, ...rate }) {
+      const told = [engine, ...(context ? [language.comma, filled("at_context", { context })] : [])];
+      const [before, after] = words.calculator.loaded.split("{loaded}");
+      if (loaded) told.push(language.comma, before, receiptOf(loaded), after);
+      return element("li", {}, receiptOf(rate), " ", element("small", {}, ...told));
     }
 
     function show() {
@@ -305,9 +321,29 @@
         for (const value of [first[one.name], query.get(one.name)]) {
           if (value !== undefined && value !== null && offers(value)) one.value = value;
         }
+        const asked = query.get(one.name);
+        if (asked && !offers(asked)) strange.set(one, asked);
       }
       Object.assign(before, { machine: first.machine, model: first.model });
       keepInOtherLanguages();
+    }
+
+    /* What the address asks for and nobody offers, said until the reader chooses there. */
+
+    const strange = new Map(); // select -> what was asked
+
+    function short(text) {
+      return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+    }
+
+    function tellStrange() {
+      const told = [...strange].filter(([one]) => !one.closest("[hidden]")).map(([one, asked]) => {
+        const [field, shown] = [one.labels[0].textContent, one.selectedOptions[0].textContent];
+        return element("p", {}, filled("unknown", { field, asked: short(asked), shown }));
+      });
+      const place = root.querySelector(".calculator-unknown");
+      place.replaceChildren(...told);
+      place.hidden = !told.length;
     }
 
     /* An address within the page may lead into what is folded away. */
@@ -339,6 +375,7 @@
     arrange();
     show();
     root.hidden = false;
+    tellStrange();
     unfold();
   }
 

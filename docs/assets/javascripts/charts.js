@@ -18,19 +18,26 @@
   let plotly = null;
   const drawn = new Map(); // figure element -> its figure, as loaded
 
-  function loadPlotly() {
-    plotly ??= new Promise((resolve, reject) => {
+  function loadScript(address) {
+    return new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      script.src = PLOTLY;
-      script.onload = () => resolve(window.Plotly);
-      script.onerror = () => reject(new Error(`${PLOTLY} did not load`));
+      script.src = address;
+      script.onload = () => resolve(script);
+      script.onerror = () => reject(new Error(`${address} did not load`));
       document.head.append(script);
     });
+  }
+
+  function loadPlotly() {
+    plotly ??= loadScript(PLOTLY).then(() => window.Plotly);
     return plotly;
   }
 
+  /* In the copy of the site for the disk, where nothing can be fetched, a figure is a script that leaves it on itself. */
   async function loadFigure(element) {
-    const response = await fetch(new URL(element.dataset.chart, location.href));
+    const address = new URL(element.dataset.chart, location.href);
+    if (address.pathname.endsWith(".js")) return (await loadScript(address)).figure;
+    const response = await fetch(address);
     if (!response.ok) throw new Error(`${response.url}: ${response.status}`);
     return response.json();
   }
