@@ -123,8 +123,13 @@ def root(config: MkDocsConfig) -> Path:
 
 
 def render(project: Path) -> None:
-    """Runs `python -m templates`. No bytecode is written, as that would touch templates/, which is watched."""
+    """Runs `python -m templates` and passes on its warnings, such as that a notebook is older than the data.
+
+    No bytecode is written, as that would touch templates/, which is watched.
+    """
     command = [sys.executable, "-B", "-m", "templates", "--values", str(project / VALUES)]
     run = subprocess.run(command, cwd=project, capture_output=True, text=True, encoding="utf-8", check=False)
     if run.returncode:
         raise NotRendered(f"python -m templates could not render the pages:\n{(run.stderr or run.stdout).strip()}")
+    for warning in run.stderr.splitlines():
+        log.warning(warning)

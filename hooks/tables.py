@@ -95,7 +95,8 @@ class Table:
             yield from [cell] * (int(span[1]) if span else 1)
 
     def _number(self, href: str, name: str) -> Number:
-        return self.values[edition_of(self.address, href)][html.unescape(name)]
+        # A notebook that is older than the data may link what is no more; rendering warns of it.
+        return self.values.get(edition_of(self.address, href), {}).get(html.unescape(name), Number(None, ""))
 
     @cached_property
     def columns(self) -> list[tuple[str, list[str]]]:

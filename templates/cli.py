@@ -18,12 +18,17 @@ from templates.changes.sentences import summary
 from templates.charts import checked
 from templates.config import ConfigError
 from templates.facts.edition import Edition, editions
-from templates.render import RenderError, pages_of, tell, values_of
+from templates.notebook import NotebookError
+from templates.notebook import source as notebooks
+from templates.render import RenderError, Told, pages_of, tell, values_of
 from templates.truth import Claim
 from templates.voice import Voice
-from templates.write import WriteError, differences, replace, write
+from templates.write import WriteError, changes, differences, keep, replace, write
 
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+STALE = f"its outputs are not what the data say. Run `{notebooks.COMMAND}` and commit the notebooks."
 
 
 class Refused(Exception):
@@ -34,13 +39,14 @@ app = typer.Typer(add_completion=False, no_args_is_help=False, pretty_exceptions
 
 # Not readable as typer means it: what it would say of a file that cannot be read names an option, but no cure.
 ResultsFile = Annotated[Path, typer.Option("--results", help="The results file.", readable=False)]
+OutFolder = Annotated[Path, typer.Option("--out", help="Where the pages are.")]
 
 
 @app.callback(invoke_without_command=True)
 def render(
     context: typer.Context,
     results: ResultsFile = ROOT / "results.json",
-    out: Annotated[Path, typer.Option("--out", help="Where the pages are.")] = ROOT / "docs",
+    out: OutFolder = DOCS,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if a page is stale.")
     ] = False,
@@ -55,17 +61,34 @@ def render(
         raise Refused("--out is empty. Name a folder for the pages.")
     told = tell(_load(results))
     _warn([each.edition for each in told], results)
-    files = pages_of(told)
+    files, (executed, stale) = pages_of(told), _notebooks(told, out)
     if check:
-        _check(files, out)
+        _check(files, executed, stale, out)
         return
-    changed = write(files, out)
+    changed = write(files, out) + keep(executed, out)
     if values:
         replace(values, values_of(told))
     for path in changed:
-        if path.endswith(".md"):
+        if path.endswith((".md", ".ipynb")):
             print(f"changed {path}")
-    print(f"{len(files)} files rendered, {len(changed)} changed")
+    print(f"{len(files) + len(executed)} files rendered, {len(changed)} changed")
+    for path in stale:
+        print(f"{path}: {STALE}", file=sys.stderr)
+
+
+@app.command()
+def notebook(results: ResultsFile = ROOT / "results.json", out: OutFolder = DOCS) -> None:
+    """Execute the notebook in each language where what it reads has changed."""
+    # Only this command needs a kernel.
+    from templates.notebook.execute import executed
+
+    data = _load(results)
+    told = tell(data)
+    _, stale = notebooks.kept(told, out)
+    for path in stale:
+        keep({path: executed(told, data, path.partition("/")[0])}, out)
+        print(f"executed {path}")
+    print(f"{len(stale)} notebooks executed")
 
 
 @app.command()
@@ -165,15 +188,24 @@ def _claim(claim: Claim, voice: Voice) -> dict[str, Any]:
     }
 
 
-def _check(files: dict[str, str], out: Path) -> None:
+def _notebooks(told: list[Told], out: Path) -> tuple[dict[str, str], list[str]]:
+    """The notebooks as they should be, and those to execute. A folder that is not the site's may have none at all."""
+    executed, stale = notebooks.kept(told, out)
+    wanted = out.resolve() == DOCS.resolve() or any((out / path).exists() for path in stale)
+    return executed, stale if wanted else []
+
+
+def _check(files: dict[str, str], executed: dict[str, str], stale: list[str], out: Path) -> None:
     for path in files:
         if path.endswith(".json"):
             checked(json.loads(files[path]))
-    lines = list(differences(files, out))
+    lines = [*differences(files, out), *(line for path, text in executed.items() for line in changes(path, text, out))]
     if lines:
         print("\n".join(lines))
         raise Refused("the pages are not what the data say. Run `python -m templates` and commit the pages.")
-    print(f"{len(files)} files are what the data say")
+    if stale:
+        raise Refused(f"{', '.join(stale)}: {STALE}")
+    print(f"{len(files) + len(executed)} files are what the data say")
 
 
 def _load(path: Path) -> Results:
@@ -198,7 +230,7 @@ def main(arguments: list[str] | None = None) -> int:
         app(sys.argv[1:] if arguments is None else arguments, standalone_mode=False)
     except typer.Exit as left:
         return left.exit_code
-    except (ResultsError, RenderError, ConfigError, WriteError, Refused) as error:
+    except (ResultsError, RenderError, ConfigError, WriteError, NotebookError, Refused) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
     except OSError as error:
         if error.errno != errno.ENOSPC:

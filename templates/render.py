@@ -18,6 +18,7 @@ from measure import limits
 from measure.results import Results, ResultsError
 from templates import charts, claims, config, description
 from templates.calculator.page import Calculator
+from templates.charts import figure
 from templates.compare import Side, Sides
 from templates.compare_page import Beside
 from templates.config import ConfigError
@@ -134,8 +135,8 @@ def _edition(told: Told, first: Told, runs: list[Executed]) -> tuple[dict[str, s
         of_runs, said_of_runs = _runs(runs, told, first, voice)
         files |= of_runs
         said |= voice.said | said_of_runs
-        for chart, figure in figures.items():
-            files[f"assets/charts/{name}/{chart}.{voice.language}.json"] = charts.spoken(figure, voice)
+        for chart, drawing in figures.items():
+            files[f"assets/charts/{name}/{chart}.{voice.language}.json"] = charts.spoken(drawing, voice)
     return files, said
 
 
@@ -302,7 +303,10 @@ class Page:
         source = f"{up}assets/charts/{self.told.edition.id}/{name}.{self.voice.language}.json"
         canvas = element("div", class_="chart-canvas", role="img", aria_label=self.voice.labels.get("chart", name))
         parts = canvas, element("figcaption", caption), self._table(chart)
-        return element("figure", *parts, class_=f"chart{_size(chart)}", id=f"chart-{name}", data_chart=source) + "\n"
+        return (
+            element("figure", *parts, class_=f"chart{figure.size(chart.figure)}", id=f"chart-{name}", data_chart=source)
+            + "\n"
+        )
 
     def _table(self, chart: charts.Chart) -> Markup:
         heads = [
@@ -315,12 +319,6 @@ class Page:
         head = element("thead", element("tr", *(element("th", text) for text in heads)))
         table = element("table", head, element("tbody", Markup("".join(rows))))
         return element("details", element("summary", self.voice.labels.get("chart", "data")), table)
-
-
-def _size(chart: charts.Chart) -> str:
-    """A class for a chart whose legend needs more lines than most; the style sheet gives it more height."""
-    named = {trace["name"] for trace in chart.figure["data"] if "name" in trace}
-    return " taller" if len(named) > 8 else " tall" if len(named) > 4 else ""
 
 
 class Claims:

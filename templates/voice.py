@@ -123,7 +123,7 @@ class Voice:
         name = quantity.name
         if name not in self._titles:
             self._titles[name] = self.title(quantity)
-        tag = f'<a class="{_classes(quantity)}" href="{self.address(quantity)}" title="{self._titles[name]}">'
+        tag = f'<a class="{classes(quantity)}" href="{self.address(quantity)}" title="{self._titles[name]}">'
         self._openings[name] = tag
         return tag
 
@@ -250,7 +250,7 @@ class _Words(dict[str, str]):
         return word
 
 
-def _classes(quantity: Quantity) -> str:
+def classes(quantity: Quantity) -> str:
     """Classes that tell a fact's kind, and whether a sample underneath is suspect."""
     return f"fact {quantity.kind}{' doubted' if quantity.doubts and quantity.measured else ''}"
 

@@ -34,6 +34,17 @@ def replace(path: Path, text: str) -> None:
         _replace(path, text)
 
 
+def keep(files: dict[str, str], out: Path) -> list[str]:
+    """Write what changed of files that no manifest lists, as rendering never deletes them; their paths.
+
+    Raises WriteError.
+    """
+    changed = [path for path, text in files.items() if _differs(out / path, text)]
+    for path in changed:
+        replace(out / path, files[path])
+    return changed
+
+
 @contextmanager
 def _named(place: Path) -> Iterator[None]:
     """Names the path of what cannot be written, and the cure."""
@@ -77,16 +88,21 @@ def _replace(path: Path, text: str) -> None:
 def differences(files: dict[str, str], out: Path) -> Iterator[str]:
     """Unified diffs between what is on disk and what the data say."""
     for path, text in files.items():
-        found = (out / path).read_text(encoding="utf-8", errors="replace") if (out / path).is_file() else ""
-        if found != text:
-            yield from difflib.unified_diff(
-                found.splitlines(), text.splitlines(), f"committed/{path}", f"rendered/{path}", lineterm="", n=1
-            )
+        yield from changes(path, text, out)
     for path in _stale(files, out):
         yield f"committed/{path}: no longer rendered"
     for name, listed in _manifests(files).items():
         if name == MANIFEST and _listed(out / name) != listed:
             yield f"committed/{name}: does not list what is rendered"
+
+
+def changes(path: str, text: str, out: Path) -> Iterator[str]:
+    """Unified diff between one file on disk and what it should be."""
+    found = (out / path).read_text(encoding="utf-8", errors="replace") if (out / path).is_file() else ""
+    if found != text:
+        yield from difflib.unified_diff(
+            found.splitlines(), text.splitlines(), f"committed/{path}", f"rendered/{path}", lineterm="", n=1
+        )
 
 
 def _differs(path: Path, text: str) -> bool:

@@ -55,6 +55,12 @@ def test_what_is_not_measured_is_an_empty_cell(hook):
     assert read(hook, made) == [["Time [s]"], ["0.0012"], [""]]
 
 
+def test_a_number_that_is_no_more_is_an_empty_cell(hook):
+    """A notebook may be older than the data, which rendering warns of."""
+    made = table(("Time",), (fact("a", "1.2 ms"),), (fact("gone", "unmeasured"),))
+    assert [row[0] for row in read(hook, made)[1:]] == ["0.0012", ""]
+
+
 def test_what_stands_in_place_of_a_value_is_kept(hook):
     made = table(("Where", "Time"), ("a", fact("a", "1.2 ms")), ("x", fact("x", "never")))
     assert read(hook, made) == [["Where", "Time", "Time (1) [s]"], ["a", "1.2 ms", "0.0012"], ["x", "never", ""]]

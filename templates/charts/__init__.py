@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from templates.charts import decoding, recognition, synthesis, turn
 from templates.charts.figure import Chart
-from templates.charts.text import checked, said, spoken, written
+from templates.charts.text import checked, said, spoken, undressed, written
 from templates.facts.edition import Edition
 
-__all__ = ["Chart", "charts", "checked", "said", "spoken", "written"]
+__all__ = ["Chart", "charts", "checked", "said", "spoken", "undressed", "written"]
 
 _BUILDERS: dict[str, Callable[[Edition], Chart]] = {
     "share": decoding.share,

@@ -43,6 +43,12 @@ def framed(traces: list[Any], x: dict[str, Any], y: dict[str, Any], shapes: list
     return {"data": traces, "layout": layout}
 
 
+def size(figure: dict[str, Any]) -> str:
+    """A class for a figure whose legend needs more lines than most; the style sheet gives it more height."""
+    named = {trace["name"] for trace in figure["data"] if "name" in trace}
+    return " taller" if len(named) > 8 else " tall" if len(named) > 4 else ""
+
+
 def piled(traces: list[Any], title: str, y: dict[str, Any] | None = None) -> dict[str, Any]:
     """Bars of stacked parts, the first on top, and the parts told in the order in which they are stacked."""
     figure = framed(traces, {"title": {"text": title}}, {"autorange": "reversed", **(y or {})}, [])

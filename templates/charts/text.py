@@ -48,6 +48,21 @@ def _word(name: str, voice: Voice) -> str:
     return voice.labels.get("chart" if part == name else "part", part)
 
 
+def undressed(figure: dict[str, Any]) -> dict[str, Any]:
+    """The figure without colours that only the site knows, and without NaN: Plotly draws it in its own, anywhere."""
+    return {name: _undressed(value) for name, value in _gaps(figure).items()}
+
+
+def _undressed(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {name: _undressed(value) for name, value in part.items() if not _is_role(value)}
+    return [_undressed(value) for value in part] if isinstance(part, list) else part
+
+
+def _is_role(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("var:")
+
+
 def checked(figure: dict[str, Any]) -> None:
     """Hold a figure against Plotly's own schema. Raises ValueError naming what it does not know.
 
@@ -64,4 +79,4 @@ def _with_colours(part: Any) -> Any:
         return {name: _with_colours(value) for name, value in part.items()}
     if isinstance(part, list):
         return [_with_colours(value) for value in part]
-    return "#000000" if isinstance(part, str) and part.startswith("var:--chart-") else part
+    return "#000000" if _is_role(part) else part

@@ -33,9 +33,12 @@
     return plotly;
   }
 
-  /* In the copy of the site for the disk, where nothing can be fetched, a figure is a script that leaves it on itself. */
+  /* A figure is a file, or stands in the page where its address is a fragment. In the copy of the site for the disk, where
+     nothing can be fetched, it is a script that leaves it on itself. */
   async function loadFigure(element) {
-    const address = new URL(element.dataset.chart, location.href);
+    const place = element.dataset.chart;
+    if (place.startsWith("#")) return JSON.parse(document.getElementById(place.slice(1)).textContent);
+    const address = new URL(place, location.href);
     if (address.pathname.endsWith(".js")) return (await loadScript(address)).figure;
     const response = await fetch(address);
     if (!response.ok) throw new Error(`${response.url}: ${response.status}`);
