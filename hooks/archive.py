@@ -39,6 +39,10 @@ BUNDLE = re.compile(r'<script src="([^"]*?)assets/javascripts/bundle\.')
 WITHIN_SCRIPT = re.compile(r'(href=\\")([^"#?\\]*)')
 """A link of a receipt at hand, which comes as a text in a script."""
 
+SEARCH = "assets/javascripts/search.js"
+OTHERS = re.compile(r"^importScripts\(.*\);$", re.MULTILINE)
+"""Where the search's worker, which is ours, takes in the theme's."""
+
 POLICY = re.compile(r'(http-equiv="Content-Security-Policy" content=")([^"]*)')
 
 
@@ -74,8 +78,13 @@ def files(site: Path, site_url: str) -> Iterator[tuple[PurePosixPath, str | byte
         else:
             yield name, path.read_bytes()
             if name.match("workers/search.*.min.js"):
-                source = json.dumps(path.read_text(encoding="utf-8"))
-                yield PurePosixPath("assets/javascripts/worker.js"), WORKER.replace("SOURCE", source)
+                source = (site / SEARCH).read_text(encoding="utf-8"), path.read_text(encoding="utf-8")
+                yield PurePosixPath("assets/javascripts/worker.js"), worker(*source)
+
+
+def worker(ours: str, theirs: str) -> str:
+    """A script that brings the search's worker as a text: ours, and in it the theme's, which it cannot fetch."""
+    return WORKER.replace("SOURCE", json.dumps(OTHERS.sub(lambda _: theirs, ours)))
 
 
 def page(html: str, site_url: str) -> str:

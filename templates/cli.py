@@ -94,7 +94,7 @@ def notebook(results: ResultsFile = ROOT / "results.json", out: OutFolder = DOCS
 @app.command()
 def sentences(
     before: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the pages before.", readable=False)],
-    out: OutFolder = DOCS,
+    out: Annotated[Path, typer.Option("--out", help="Where the pages are.")] = ROOT / "docs",
 ) -> None:
     """Print, as Markdown, which sentences of the pages differ from those in FOLDER."""
     for folder in (before, out):

@@ -132,18 +132,6 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
             return self.send_error(404)
         return super().do_GET()
 
-    def send_error(self, code, *args):
-        """At an address that does not exist, the site's page for that, however deep the address is."""
-        page = Path(self.directory) / "404.html"
-        if code != 404 or not page.is_file():
-            return super().send_error(code, *args)
-        body = page.read_bytes()
-        self.send_response(404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
     def send_head(self):
         file = Path(self.translate_path(self.path))
         file = file / "index.html" if self.path.endswith("/") else file
@@ -158,6 +146,18 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         self.send_header("Cache-Control", "max-age=600")
         self.end_headers()
         return io.BytesIO(content)
+
+    def send_error(self, code, *args):
+        """At an address that does not exist, the site's page for that, however deep the address is."""
+        page = Path(self.directory) / "404.html"
+        if code != 404 or not page.is_file():
+            return super().send_error(code, *args)
+        body = page.read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *args):
         pass

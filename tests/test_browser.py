@@ -308,27 +308,6 @@ def test_search_finds_words_of_the_pages_language_there(browser, address, site, 
     assert indexes == [start + "search/search_index.json"]
 
 
-def test_a_number_says_its_title_to_pointer_and_keyboard(browser, address):
-    with opened(browser, address, "source/") as watched:
-        number = watched.page.locator("article a.fact").first
-        title, tip = number.get_attribute("title"), watched.page.get_by_role("tooltip")
-        number.hover()
-        tip.wait_for()
-        assert tip.inner_text() == title and number.get_attribute("title") is None
-        below = tip.bounding_box()["y"] - number.bounding_box()["y"]
-        assert 0 < below < 60
-        watched.page.keyboard.press("Escape")
-        tip.wait_for(state="hidden")
-        assert number.get_attribute("title") == title
-        watched.page.mouse.move(0, 0)
-        number.focus()
-        tip.wait_for()
-        assert number.get_attribute("aria-describedby") == tip.get_attribute("id")
-        watched.page.keyboard.press("Tab")
-        assert number.get_attribute("title") == title
-        assert watched.faults == []
-
-
 def test_the_kinds_of_numbers_differ_without_colour(browser, address, site):
     """Line, mark and frame of each kind on a page that shows them all: the legend."""
     page = with_charts(site)[0]
