@@ -241,7 +241,7 @@ def told_on(results, edition_id, name, language="en"):
 
 def test_a_calculated_number_tells_the_machine_and_the_days_of_all_its_samples():
     """Of the share of the bandwidth: the rate was timed on the 7th of January, the bandwidth on the 5th."""
-    results = parse(RESULTS.read_text())
+    results = parse(RESULTS.read_bytes())
     run, share = results.run("cpu"), "cpu.transformers.qwen3-0.6b-fp32.share"
     machine = run.machine.name
     for key, sample in run.samples.items():

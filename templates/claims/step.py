@@ -5,7 +5,7 @@ from __future__ import annotations
 from templates.claims.alike import agrees
 from templates.claims.register import Register
 from templates.facts.edition import Edition
-from templates.truth import Truth, above, at_least, every
+from templates.truth import Outcome, Truth, above, at_least, below, every
 
 register = Register()
 claim = register.claim
@@ -20,7 +20,10 @@ def graphs_pay(e: Edition) -> Truth:
 @claim
 def gaps_are_launches(e: Edition) -> Truth:
     """Where most of a step passes without any kernel, most of that time goes away once the step is replayed."""
-    return every((at_least(model.graphs.closed, e.thresholds.most) for model in e.overall.gaping), e.overall.path)
+    most = e.thresholds.most
+    gapes = [(model, below(model.graphs.without_kernel_share, most)) for model in e.overall.switched]
+    closed = [~gap | at_least(model.graphs.closed, most) for model, gap in gapes if gap.outcome is not Outcome.REFUTED]
+    return every(closed, e.overall.path)
 
 
 @claim

@@ -134,8 +134,8 @@ class Chunk(Group):
 
     @fact("%", decimals=0)
     def wait_share(self) -> Quantity:
-        """Share of that delay in which the chunk fills."""
-        return self.wait / self.final_delay
+        """Share of wait and step in which the chunk fills; it can be told where steps do not keep up, too."""
+        return self.wait / (self.wait + self.step_time)
 
     def most_streams(self, quantity: str, **told: str) -> Quantity:
         """The largest number of streams that kept up; its interval ends where the smallest did that did not."""
