@@ -1,4 +1,4 @@
-"""Keeps out of Markdown's sight the receipts, which are HTML already: it would read each of their tags, in most of a build's time."""
+"""Keeps receipts, which are HTML already, out of Markdown's sight: reading each of their tags took half of a build."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from templates.labels import LANGUAGES
 from templates.quantity import tree
 from templates.receipts import Receipts
 from templates.run_page import Executed, RunPage, executed
-from templates.shared import Shared
+from templates.shared import MARK, Shared
 from templates.truth import Claim, Outcome
 from templates.voice import Voice
 
@@ -142,9 +142,9 @@ def _edition(told: Told, first: Told, runs: list[Executed]) -> tuple[dict[str, s
 
 def _receipts(told: Told, said: set[str]) -> dict[str, str]:
     """An edition's receipts, where the facts `said` are printed."""
-    receipts = Receipts(told.edition, told.claims, told.shared, told.needed(said)).page()
+    parts = Receipts(told.edition, told.claims, told.shared, told.needed(said)).page().split(MARK)
     name = told.edition.id
-    return {f"{voice.language}/{name}/receipts.md": voice.spoken(receipts) for voice in _voices(told)}
+    return {f"{voice.language}/{name}/receipts.md": voice.joined(parts) for voice in _voices(told)}
 
 
 def _voices(told: Told) -> list[Voice]:

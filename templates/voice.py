@@ -134,9 +134,13 @@ class Voice:
 
     def spoken(self, text: str) -> str:
         """Shared text with this voice's words in place of its marks."""
-        parts = text.split(MARK)
-        parts[1::2] = [self._words[number] for number in parts[1::2]]
-        return "".join(parts)
+        return self.joined(text.split(MARK))
+
+    def joined(self, parts: list[str]) -> str:
+        """The same of text that is split at its marks already."""
+        said = parts.copy()
+        said[1::2] = map(self._words.__getitem__, parts[1::2])
+        return "".join(said)
 
     def title(self, quantity: Quantity) -> str:
         """One line on where the number comes from, as HTML; its spaces may break."""

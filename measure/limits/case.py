@@ -217,6 +217,8 @@ def cards(sample: AnySample) -> float:
 
 def number(value: object) -> float | None:
     """A number, or the text of one; None for what is neither, or outside what a machine can have."""
+    if value is None:
+        return None
     try:
         found = None if isinstance(value, bool) or not isinstance(value, int | float | str) else float(value)
     except (ValueError, OverflowError):
