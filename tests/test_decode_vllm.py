@@ -62,7 +62,8 @@ class LLM:
     def collective_rpc(self, method):
         told = {
             "told_of_kernels": {"matmul_path": "UnquantizedLinearMethod", "attention_path": "FlashAttentionImpl"},
-            "told_of_model": {"loaded_bytes": 2.0**20, "parameters": 900.0, "embedding": 500.0, "norms": 100.0},
+            "told_of_model": {"loaded_bytes": 2.0**20, "parameters": 900.0, "embedding": 500.0, "norms": 100.0, "again": 0.0},
+            "told_of_sums": {"all_reduce_path": "CustomAllreduce, PyNcclCommunicator"},
             "start_tracing": None,
             "stop_tracing": Trace(1e-3 * self.tokens, 7, {"gemm": 1e-3})._asdict(),
         }
@@ -80,6 +81,7 @@ def small(session, tiny, monkeypatch):  # noqa: F811
     monkeypatch.setattr(LLM, "missing", 0)
     monkeypatch.setattr(Card, "free_bytes", lambda self: 2**33)
     monkeypatch.setattr(decode_vllm, "SUBJECTS", (TEXT,))
+    monkeypatch.setattr(decode_vllm, "SPREAD_SUBJECTS", (TEXT,))
     monkeypatch.setattr(decode_vllm, "REPEATED_TOKENS", 64)
     monkeypatch.setattr(
         decode_vllm, "FULL", Scope((1, 4, 8), (16, 64), repeats=3, prompt_repeats=3, long=65, first_tokens=(1, 2))
@@ -231,9 +233,9 @@ def test_a_model_can_be_spread_over_cards(small):
     spread = dataclasses.replace(small, options={"tensor_parallel": "2"})
     decode_vllm.measure(spread)
     assert LLM.started[0].arguments["tensor_parallel_size"] == 2
-    counted = [spread.load(parse_key(f"{NAME}/{TEXT}/{name}")).values for name in decoding.HELD]
+    counted = [spread.load(parse_key(f"{NAME}/{TEXT}/{name}?tensor_parallel=2")).values for name in decoding.HELD]
     assert counted == [[2 / 2**10], [1700], [700]]
-    assert spread.load(parse_key(f"{NAME}/{TEXT}/rate?requests=1")).config["cards"] == 2
+    assert spread.load(parse_key(f"{NAME}/{TEXT}/rate?requests=1&tensor_parallel=2")).config["cards"] == 2
 
 
 @pytest.mark.parametrize("text", ["0", "3", "two", "-1"])
