@@ -87,7 +87,7 @@ class Settings(NamedTuple):
         }
 
     def spread(self) -> Config:
-        """What a sample's configuration says of the cards; to be called before anything is started on them."""
+        """What a sample's configuration says of the cards."""
         return {spread.NAME: self.cards, "cards": self.cards, **spread.without_multicast(self.cards)}
 
     def arguments(self) -> dict[str, Any]:
@@ -119,6 +119,7 @@ def checkpoint(session: Session, subject: Subject) -> Iterator[Settings]:
     log alone.
     """
     cards = spread.cards(session)
+    spread.without_multicast(cards)
     free, needed = _free_bytes(cards), MEMORY_FACTOR * subject.weight_bytes / cards
     if free is not None and needed > free:
         told = f"{subject} needs {needed / 2**30:.1f} GiB a card, {free / 2**30:.1f} are free"
@@ -167,7 +168,6 @@ class VLLM:
     def __init__(self, settings: Settings) -> None:
         # Weights are random, and nobody is told of it: no usage report, no question to the hub.
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-        told = settings.spread()
         from vllm import LLM
 
         start = time.perf_counter()
@@ -179,7 +179,7 @@ class VLLM:
         self._cache_tokens = int(configured.cache_config.num_gpu_blocks or 0) * int(configured.cache_config.block_size)
         self._told: Config = {
             "prefix_cache": settings.prefix_cache,
-            **told,
+            **settings.spread(),
             "max_num_seqs": settings.requests,
             "max_model_len": CONTEXT,
             "cuda_graphs": str(getattr(configured.compilation_config.cudagraph_mode, "name", "unknown")).lower(),
