@@ -61,18 +61,17 @@ def test_the_bandwidths_of_the_cards_add_up_each_by_its_own_best_kernel():
     cards = edition().cards
     assert (cards.number, cards.machine.bandwidth.value) == (2, 4000)
     assert cards.together.bandwidth.value == 4000 + 3800
-    assert (cards.together.sum.value, cards.together.copy.value) == (7600, 7700)
-    assert cards.together.compute_in("bf16").value == cards.together.compute_ceiling.value == 1300
+    assert cards.together.compute_in("bf16").value == 700 + 600
+    assert [fact.name for fact in cards.together.own_facts()] == ["two.on2.bandwidth"]
 
 
 def test_a_ceiling_is_the_summed_bandwidth_over_the_bytes_that_all_cards_hold():
-    """4,000 / 8 and 7,800 / 8.4 tokens a second; what both cards have whole is 5% of the weights."""
+    """4,000 / 8 and 7,800 / 8.4 tokens a second; what both cards have whole is in the bytes of each."""
     (model,) = edition().cards.models
     assert model.one.ceiling.value == pytest.approx(500)
     assert model.several.ceiling.value == pytest.approx(7800 / 8.4)
     assert model.ceiling_gain.value == pytest.approx(7800 / 8.4 / 500)
     assert model.ceiling_part.to("%").value == pytest.approx(100 * 7800 / 8.4 / 1000)
-    assert model.copies.to("%").value == pytest.approx(5)
 
 
 def test_what_is_reached_of_either_ceiling_and_how_much_faster_two_cards_are():

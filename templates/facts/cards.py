@@ -8,7 +8,7 @@ from operator import add
 
 from measure import link, models
 from measure.results import Key, key
-from templates.facts.constants import ONE, TWO
+from templates.facts.constants import TWO
 from templates.facts.group import Group, fact
 from templates.facts.language_model import LanguageModel
 from templates.facts.machine import MachineFacts
@@ -26,22 +26,11 @@ class Together(MachineFacts):
         super().__init__(each[0].samples)
         Group.__init__(self, f"{each[0].path}.on{len(each)}", machine=each[0].path, cards=len(each))
         self.products = []
+        self.fact_names = ("bandwidth",)  # what else a card is measured at, a page tells of each
 
     def _summed(self, name: str) -> Quantity:
         listed: list[Quantity] = [getattr(card, name) for card in self.each]
         return reduce(add, listed)
-
-    @fact("GB/s")
-    def sum(self) -> Quantity:
-        return self._summed("sum")
-
-    @fact("GB/s")
-    def copy(self) -> Quantity:
-        return self._summed("copy")
-
-    @fact("GB/s")
-    def triad(self) -> Quantity:
-        return self._summed("triad")
 
     @fact("GB/s")
     def bandwidth(self) -> Quantity:
@@ -51,14 +40,6 @@ class Together(MachineFacts):
     @fact("GB/s")
     def datasheet(self) -> Quantity:
         return self._summed("datasheet")
-
-    @fact("GB")
-    def memory(self) -> Quantity:
-        return self._summed("memory")
-
-    @fact("TFLOPS")
-    def compute_ceiling(self) -> Quantity:
-        return self._summed("compute_ceiling")
 
     def compute_in(self, dtype: str) -> Quantity:
         return reduce(add, [card.compute_in(dtype) for card in self.each])
@@ -151,11 +132,6 @@ class Spread(Group):
         """With the most requests at once."""
         return self.several.widest.rate / self.one.batch(self.several.widest.requests).rate
 
-    @fact("%", decimals=0)
-    def copies(self) -> Quantity:
-        """How many more bytes all cards hold together than one: what several of them have whole."""
-        return self.several.weights / self.one.weights - ONE
-
     @fact("1", decimals=0)
     def sums(self) -> Quantity:
         """All-reduces of one step: one after attention and one after the feed-forward part of each layer."""
@@ -242,6 +218,6 @@ class Cards(Group):
     def groups(self) -> list[Group]:
         """Of what was measured; what stands among the models of the edition stands there."""
         if not self.together:
-            return [self]
+            return []
         models = [model for each in self.models for model in (each.one, each.several)]
         return [*self.others, self.together, self.link, *models, *self.models, self]
