@@ -306,7 +306,7 @@ def heading_of(group: Group, edition: Edition, voice: Voice) -> Markup:
     if "part" in named:
         named["part"] = voice.labels.get("part", group.named["part"])
     if run := edition.results.run(group.named.get("machine", "")):
-        named["machine"] = voice.machine(run)
+        named |= {"machine": voice.machine(run), "run": plain(run.id)}
     return Markup(voice.labels.filled("group", group.heading, **named))
 
 
