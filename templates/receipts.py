@@ -306,8 +306,10 @@ def heading_of(group: Group, edition: Edition, voice: Voice) -> Markup:
         named["engine"] = voice.engine(group.named["engine"])
     if "part" in named:
         named["part"] = voice.labels.get("part", group.named["part"])
+    if "machine" in named:
+        named["run"] = named["machine"]  # and where there is no such run, the machine goes by its name
     if run := edition.results.run(group.named.get("machine", "")):
-        named |= {"machine": voice.machine(run), "run": plain(run.id)}
+        named["machine"] = voice.machine(run)
     return Markup(voice.labels.filled("group", group.heading, **named))
 
 
