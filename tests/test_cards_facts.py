@@ -62,6 +62,11 @@ def test_the_bandwidths_of_the_cards_add_up_each_by_its_own_best_kernel():
     assert (cards.number, cards.machine.bandwidth.value) == (2, 4000)
     assert cards.together.bandwidth.value == 4000 + 3800
     assert cards.together.compute_in("bf16").value == 700 + 600
+    assert [cards.machine.heading, *(each.heading for each in (*cards.others, cards.together))] == [
+        "machine",
+        "card",
+        "together",
+    ]
     assert [fact.name for fact in cards.together.own_facts()] == ["two.on2.bandwidth"]
 
 

@@ -25,7 +25,7 @@ class Together(MachineFacts):
         self.each = each
         super().__init__(each[0].samples)
         Group.__init__(self, f"{each[0].path}.on{len(each)}", machine=each[0].path, cards=len(each))
-        self.products = []
+        self.heading, self.products = "together", []
         self.fact_names = ("bandwidth",)  # what else a card is measured at, a page tells of each
 
     def _summed(self, name: str) -> Quantity:
