@@ -19,8 +19,8 @@ def doubled(data: bytes) -> bool:
     """Whether an object in a valid JSON text names something twice.
 
     Every string stands between two quotation marks, and decoding drops nothing but a name that comes again, with its
-    value. So what is encoded anew has fewer of the marks if there is one. The whole of a large file takes many times its
-    size as objects, so the outermost are looked at by themselves, and of what they hold one part after the other.
+    value. So what is encoded anew has fewer of the marks if there is one. As objects, a whole large file takes many
+    times its size: so the outermost are looked at by themselves, and what they hold part by part.
     """
     return _kept(data, OUTER) != _marks(data)
 

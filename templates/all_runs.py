@@ -18,6 +18,7 @@ from templates.facts.samples import Samples
 from templates.facts.table import Thresholds
 from templates.quantity import Quantity
 from templates.shared import Shared
+from templates.truth import Outcome, at_least
 
 OWN = "here"
 """The reader's own run: told of where its edition is, and nowhere else."""
@@ -75,7 +76,8 @@ class AllRuns:
     @cached_property
     def near(self) -> list[Point]:
         """Those that come near the bandwidth."""
-        return [point for point in self.points if _value(point.share) >= _value(self.thresholds.near)]
+        near = self.thresholds.near
+        return [point for point in self.points if at_least(point.share, near).outcome is Outcome.HOLDS]
 
     @property
     def shown(self) -> list[tuple[int, Point]]:

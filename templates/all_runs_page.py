@@ -1,4 +1,4 @@
-"""Every run that decoded, on the page of comparison: a chart, a table, the form that chooses among them, the verdicts."""
+"""All runs that decoded, on the page of comparison: chart, table, the form that chooses among them, verdicts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OfAnyRun(Voice):
 
 
 class OnAllRuns:
-    """The names that the templates use of all runs, in one language; `up` leads from the page to its language's root."""
+    """What the templates use of all runs, in one language; `up` leads from the page to its language's root."""
 
     def __init__(
         self, all_runs: AllRuns, claims: dict[str, Claim], side: Side, voices: dict[str, Voice], place: str, up: str
@@ -83,14 +83,16 @@ class OnAllRuns:
     @property
     def fastest_near(self) -> Point | None:
         """The point near its bandwidth on the machine with the highest one."""
-        return max(self.all_runs.near, key=lambda point: point.bandwidth.value or 0.0, default=None)
+        return max(self.all_runs.near, key=lambda point: (point.bandwidth.value, point.share.value), default=None)
 
     def said(self, quantity: Quantity) -> Markup:
         return self.voice.fact(quantity)
 
     def named(self, point: Point) -> Markup:
-        parts = self.voice.machine(point.run), self.voice.model(point.model.subject, point.model.engine)
-        return Markup(self.voice.comma).join(parts)
+        """A model and engine, and the machine in brackets."""
+        opened, closed = self.voice.brackets
+        model = self.voice.model(point.model.subject, point.model.engine)
+        return joined(model, opened, self.voice.machine(point.run), closed)
 
     def tests(self) -> Markup:
         """What decided each claim, where its verdict leads."""
@@ -99,7 +101,7 @@ class OnAllRuns:
     def _test(self, claim: Claim) -> Markup:
         telling = Telling(self.side, self.voice)
         tests = [marked(telling.test(test)) for test in bounded(deciding(claim)) if test.low.left.measured]
-        statement = f"{self.voice.labels.get('claim', claim.name)}{self.voice.colon}"
+        statement = f"{self.voice.labels.get('claim_of_all', claim.name)}{self.voice.colon}"
         said = Markup(self.voice.semicolon).join([self.voice.outcome(claim), *tests])
         return element("li", statement, said, id=f"claim.{claim.name}")
 
@@ -124,7 +126,11 @@ class OnAllRuns:
     def figure(self, caller: Callable[[], str]) -> Markup:
         """The chart, drawn when it comes into view, with its caption; the table of the page holds the same."""
         up = self.up if self.language == LANGUAGES[0] else f"{self.up}../"
-        told = {"role": "img", "aria_label": self.voice.labels.get("chart", NAME), "aria_describedby": f"{NAME}-caption"}
+        told = {
+            "role": "img",
+            "aria_label": self.voice.labels.get("chart", NAME),
+            "aria_describedby": f"{NAME}-caption",
+        }
         canvas = element("div", class_="chart-canvas", **told)
         said = element("figcaption", marked(caller().strip()), id=f"{NAME}-caption")
         place = {"id": f"chart-{NAME}", "data_chart": f"{up}{self.file}"}
@@ -137,15 +143,25 @@ class OnAllRuns:
         fields = [self._field(name) for name in CHOICES]
         also = element("p", self._word("also"))
         every = element("button", self._word("reset"), type="reset")
-        shown = element("p", class_="chosen", role="status", data_said=self._word("shown"), data_none=self._word("none"))
-        names = {"class_": "choose", "id": "choose", "autocomplete": "off", "hidden": "", "aria_label": self._word("name")}
+        shown = element(
+            "p", class_="chosen", role="status", data_said=self._word("shown"), data_none=self._word("none")
+        )
+        names = {
+            "class_": "choose",
+            "id": "choose",
+            "autocomplete": "off",
+            "hidden": "",
+            "aria_label": self._word("name"),
+        }
         return element("form", *fields, every, shown, also, **names)
 
     def _field(self, name: str) -> Markup:
         offered = {_choice(point, name): self._choice(point, name) for point in self.all_runs.points}
         options = [element("option", text, value=value) for value, text in sorted(offered.items(), key=lambda o: o[1])]
         label = element("label", self._word(name), **{"for": f"choose-{name}"})
-        chosen = element("select", element("option", self._word("every"), value=""), *options, id=f"choose-{name}", name=name)
+        chosen = element(
+            "select", element("option", self._word("every"), value=""), *options, id=f"choose-{name}", name=name
+        )
         return element("div", label, chosen, class_="calculator-field")
 
     def _choice(self, point: Point, name: str) -> Markup:
@@ -165,7 +181,7 @@ class OnAllRuns:
         head = "".join([f'<th scope="col">{safe(text)}</th>' for text in heads])
         rows = [self._row(number, point, heads) for number, point in self.all_runs.shown]
         caption = element("caption", self.voice.labels.get("chart", NAME))
-        told = f'data-all="{self.count}"'
+        told = f'data-all="{self.count}" data-search-exclude=""'
         body = "".join(rows)
         return marked(
             f'<table class="beside decoded" {told}>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
@@ -181,9 +197,12 @@ class OnAllRuns:
         return self.voice.labels.get(section, name)
 
     def _row(self, number: int, point: Point, heads: list[str]) -> str:
-        name = joined(self.voice.machine(point.run), " ", element("small", point.run.id, translate="no"))
+        machine = self.voice.machine(point.run)
+        # A full-width bracket brings its own space.
+        name = joined(machine, "" if machine.endswith("）") else " ", element("small", point.run.id, translate="no"))
         cells = [
-            f'<td data-head="{safe(head)}">{inside}</td>' for head, inside in zip(heads[1:], self._cells(point), strict=True)
+            f'<td data-head="{safe(head)}">{inside}</td>'
+            for head, inside in zip(heads[1:], self._cells(point), strict=True)
         ]
         chosen = "".join([f' data-{name}="{safe(_choice(point, name))}"' for name in CHOICES])
         return f'<tr data-at="{number}"{chosen}><th scope="row">{name}</th>{"".join(cells)}</tr>'

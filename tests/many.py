@@ -1,7 +1,7 @@
 """Made-up results files of many runs, to time what grows with them: never measured, never committed.
 
-Machines and values are drawn from the runs of a real file with a seed, and say so in their names. `python tests/many.py
-COUNT FILE` writes one.
+Machines and values are drawn with a seed from the executed runs of a real file, and the machines' names say so.
+`python tests/many.py COUNT FILE` writes one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from measure.results import AnySample, Results, Run, Sample, dump, parse_key  # noqa: E402
+from measure.results import AnySample, Results, Run, Sample, dump  # noqa: E402
 from measure.store import load  # noqa: E402
 
 FASTEST, SLOWEST = 2.0, 0.25
@@ -26,16 +26,16 @@ FASTEST, SLOWEST = 2.0, 0.25
 NOISE = 0.03
 """By how much a sample differs from what its machine's speed gives, as a standard deviation."""
 
-SHAPES = {"GB/s": 1, "TFLOPS": 1, "tok/s": 1, "step/s": 1, "s": -1, "ms": -1}
-"""How a figure of each unit follows the speed of the machine: as it does, or against it. Others do not."""
+POWERS = {"GB/s": 1, "TFLOPS": 1, "tok/s": 1, "step/s": 1, "s": -1, "ms": -1}
+"""How a figure of each unit goes with the speed of the machine: with it, or against it. Others do not."""
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def grown(results: Results, count: int, seed: int = 1) -> Results:
-    """The same file with `count` runs in all: what is missing is made up, on machines that are nobody's."""
+def grown(results: Results, count: int, like: str = "", seed: int = 1) -> Results:
+    """The same file with `count` runs in all: what is missing is made up, like the run `like` or any executed one."""
     source = random.Random(seed)
-    patterns = [run for run in results.runs if run.kind == "executed"]
+    patterns = [run for run in results.runs if run.kind == "executed" and like in ("", run.id)]
     made = [_Drawn.of(source, number, patterns).run() for number in range(count - len(results.runs))]
     return Results([*results.runs, *made])
 
@@ -59,13 +59,13 @@ class _Drawn:
         pattern, name = self.pattern, f"Made up {self.number} ({self.pattern.machine.name})"
         own = msgspec.structs.replace(pattern.machine, name=name) if self.number % 10 else pattern.machine
         started = (FIRST + timedelta(minutes=self.number)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        samples = {text: self._sample(text, sample) for text, sample in pattern.samples.items()}
+        samples = {text: self._sample(sample) for text, sample in pattern.samples.items()}
         return Run(f"made-up-{self.number}", "executed", own, started, samples, pattern.failures)
 
-    def _sample(self, text: str, sample: AnySample) -> AnySample:
-        """The same with values of the machine's speed; rates above its bandwidth come with the bandwidth."""
-        power = SHAPES.get(sample.unit, 0)
-        if not isinstance(sample, Sample) or not power or parse_key(text).measurement == "datasheet":
+    def _sample(self, sample: AnySample) -> AnySample:
+        """The same with values of the machine's speed."""
+        power = POWERS.get(sample.unit, 0)
+        if not isinstance(sample, Sample) or not power:
             return sample
         factor = (self.speed * (1 + self.noise.gauss(0, NOISE) * (sample.unit != "GB/s"))) ** power
         return msgspec.structs.replace(sample, values=[value * factor for value in sample.values])

@@ -7,12 +7,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from templates.all_runs import AllRuns, Point
 from templates.charts import figure
 from templates.charts.figure import Trace
-from templates.all_runs import AllRuns, Point
 
 TOP = 112
 """Where the axis of shares ends, in percent, unless a share goes further."""
+
+TICKS = [lead * 10**power for power in range(6) for lead in (1, 3)]
+"""Bandwidths that the axis names, in GB/s."""
 
 
 def drawn(all_runs: AllRuns, said: Callable[[Point], str]) -> dict[str, Any]:
@@ -31,7 +34,8 @@ def drawn(all_runs: AllRuns, said: Callable[[Point], str]) -> dict[str, Any]:
         figure.line("@near", [10**end for end in ends], [near, near], figure.IDEAL),
         {**figure.line("@fast", [fast, fast], [0, top], figure.IDEAL), "line": {"color": figure.IDEAL, "dash": "dot"}},
     ]
-    x = {"title": {"text": "@bandwidth_axis"}, "type": "log", "range": [figure.short(end) for end in ends]}
+    ticks = [tick for tick in TICKS if ends[0] <= math.log10(tick) <= ends[1]]
+    x = {"title": {"text": "@bandwidth_axis"}, "type": "log", "tickvals": ticks, "range": [*map(figure.short, ends)]}
     y = {"title": {"text": "@share_axis"}, "range": [0, figure.short(top)]}
     return figure.framed([*_series(all_runs, said), *limits], x, y, [])
 
