@@ -89,10 +89,9 @@ class OnAllRuns:
         return self.voice.fact(quantity)
 
     def named(self, point: Point) -> Markup:
-        """A model and engine, and the machine in brackets."""
-        opened, closed = self.voice.brackets
-        model = self.voice.model(point.model.subject, point.model.engine)
-        return joined(model, opened, self.voice.machine(point.run), closed)
+        """Model, engine and machine."""
+        parts = self.voice.model(point.model.subject, point.model.engine), self.voice.machine(point.run)
+        return Markup(self.voice.comma).join(parts)
 
     def tests(self) -> Markup:
         """What decided each claim, where its verdict leads."""

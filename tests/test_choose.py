@@ -122,6 +122,7 @@ def test_what_is_chosen_is_kept_in_the_address_and_in_other_languages(browser, a
         page.reload()
         ready(page)
         assert rows(page) == chosen and {model for _, model, _ in chosen} == {"qwen3-0.6b"}
+        until(page, lambda: sorted(page.evaluate(POINTS)) == sorted(chosen))
         page.evaluate("scrollTo(0, 0)")
         page.locator("header .md-select").hover()
         page.locator("header .md-select a[hreflang=zh]").click()

@@ -17,7 +17,6 @@
 
   let plotly = null;
   const drawn = new Map(); // figure element -> its figure, as loaded
-  const chosen = new WeakMap(); // figure element -> which points to show, by what they carry
 
   function loadScript(address) {
     return new Promise((resolve, reject) => {
@@ -81,7 +80,8 @@
     };
   }
 
-  /* A trace with the points that are chosen; one whose points carry nothing is shown whole. */
+  /* A trace with the points that are chosen: by what they carry, as whoever chooses has left it on the figure's element.
+     A trace whose points carry nothing is shown whole. */
   function withChosen(trace, isChosen) {
     if (!isChosen || !trace.customdata) return trace;
     const choose = (list) => (Array.isArray(list) ? list.filter((_, i) => isChosen(trace.customdata[i])) : list);
@@ -95,7 +95,7 @@
     const library = await loadPlotly();
     const style = getComputedStyle(element);
     const layout = withDefaults(figure.layout ?? {}, style);
-    const data = figure.data.map((trace) => withChosen(trace, chosen.get(element)));
+    const data = figure.data.map((trace) => withChosen(trace, element.isChosen));
     await library.react(canvasOf(element), resolveColours(data, style), resolveColours(layout, style), CONFIG);
   }
 
@@ -118,8 +118,7 @@
     return figure;
   }
 
-  function choose({ currentTarget: element, detail }) {
-    chosen.set(element, detail);
+  function chooseAgain({ currentTarget: element }) {
     if (drawn.has(element)) draw(element, drawn.get(element));
   }
 
@@ -155,7 +154,7 @@
   const palette = new MutationObserver(() => drawn.forEach((figure, element) => draw(element, figure)));
 
   document.querySelectorAll("figure.chart[data-chart]").forEach((element) => {
-    element.addEventListener("chart-choose", choose);
+    element.addEventListener("chart-choose", chooseAgain);
     sight.observe(element);
   });
   palette.observe(document.body, { attributeFilter: ["data-md-color-scheme"] });

@@ -40,8 +40,9 @@
   function show() {
     chooseRows();
     chooseNumbers();
-    const detail = ([kind, model, engine]) => isChosen({ kind, model, engine });
-    figure.dispatchEvent(new CustomEvent("chart-choose", { detail }));
+    // Left on the element, as the script that draws may not have begun.
+    figure.isChosen = ([kind, model, engine]) => isChosen({ kind, model, engine });
+    figure.dispatchEvent(new CustomEvent("chart-choose"));
   }
 
   /* Rows that came with the figure */
