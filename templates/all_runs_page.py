@@ -145,14 +145,8 @@ class OnAllRuns:
         shown = element(
             "p", class_="chosen", role="status", data_said=self._word("shown"), data_none=self._word("none")
         )
-        names = {
-            "class_": "choose",
-            "id": "choose",
-            "autocomplete": "off",
-            "hidden": "",
-            "aria_label": self._word("name"),
-        }
-        return element("form", *fields, every, shown, also, **names)
+        told = {"autocomplete": "off", "hidden": "", "aria_label": self._word("name"), "data_search_exclude": ""}
+        return element("form", *fields, every, shown, also, class_="choose", **told)
 
     def _field(self, name: str) -> Markup:
         offered = {_choice(point, name): self._choice(point, name) for point in self.all_runs.points}

@@ -207,6 +207,20 @@ def test_filled_points_are_small_models():
     assert series["circle-open"]["showlegend"] is False and series["circle"]["showlegend"] is True
 
 
+def test_a_crowd_of_points_is_drawn_smaller_and_without_intervals(monkeypatch):
+    """As many as are not yet a crowd have both."""
+    for most, size, visible in ((2, 9, True), (1, 5, False)):
+        monkeypatch.setattr("templates.charts.all_runs.CROWD", most)
+        runs = [decoded(f"run-{n}", 500, {SMALL: (3.5, 100)}) for n in range(2)]
+        spread = sample("tok/s", 100)
+        spread.values[:] = [90, 95, 100, 105, 110]
+        runs[0].samples[f"decode_{SMALL}/rate?requests=1"] = spread
+        drawing = json.loads(render.pages(Results([*runs]))["assets/charts/all/machines.en.json"])
+        (trace,) = [trace for trace in drawing["data"] if "customdata" in trace]
+        assert (trace["marker"]["size"], trace["error_y"]["visible"]) == (size, visible)
+        checked(drawing)
+
+
 def test_what_the_page_has_no_room_for_comes_with_the_chart(monkeypatch):
     """Of five rows two have no room: those of the earliest run that no edition tells."""
     runs = [decoded(f"run-{n}", 500 + n, {SMALL: (3.5, 100)}) for n in range(5)]

@@ -17,6 +17,9 @@ TOP = 112
 TICKS = [lead * 10**power for power in range(6) for lead in (1, 3)]
 """Bandwidths that the axis names, in GB/s."""
 
+CROWD = 200
+"""More points than this are drawn smaller, and without their intervals, which would hide them."""
+
 
 def drawn(all_runs: AllRuns, said: Callable[[Point], str]) -> dict[str, Any]:
     """A colour and shape for each engine, filled for small models and open for others; `said` names a point.
@@ -48,14 +51,15 @@ def _series(all_runs: AllRuns, said: Callable[[Point], str]) -> list[Trace]:
         named = True
         for shape, small in (("", True), ("-open", False)):
             if points := [point for point in of if all_runs.is_small(point) is small]:
-                found.append(_trace(points, index, shape, said) | {"legendgroup": engine, "showlegend": named})
+                trace = _trace(points, index, shape, said, crowded=len(all_runs.points) > CROWD)
+                found.append(trace | {"legendgroup": engine, "showlegend": named})
                 named = False
     return found
 
 
-def _trace(points: list[Point], index: int, shape: str, said: Callable[[Point], str]) -> Trace:
+def _trace(points: list[Point], index: int, shape: str, said: Callable[[Point], str], *, crowded: bool) -> Trace:
     pairs = [(point.bandwidth, point.share) for point in points]
-    return figure.points(
+    trace = figure.points(
         f"@engine:{points[0].model.engine}",
         pairs,
         index,
@@ -65,3 +69,7 @@ def _trace(points: list[Point], index: int, shape: str, said: Callable[[Point], 
         customdata=[[point.kind, point.model.model, point.model.engine] for point in points],
         hovertemplate="%{text}<br>%{x:,.3~r} GB/s, %{y:.0f}%<extra></extra>",
     )
+    if crowded:
+        trace["marker"] |= {"size": 5, "opacity": 0.6}
+        trace["error_y"]["visible"] = False
+    return trace

@@ -24,7 +24,9 @@
     const rows = [...table.tBodies[0].rows];
     for (const row of rows) row.hidden = !isChosen(row.dataset);
     const shown = rows.filter((row) => !row.hidden).length;
-    const said = shown ? status.dataset.said.replace("{shown}", shown).replace("{all}", table.dataset.all) : status.dataset.none;
+    const counts = { shown, all: Number(table.dataset.all) };
+    const filled = (_, name) => counts[name].toLocaleString(document.documentElement.lang);
+    const said = shown ? status.dataset.said.replace(/{(\w+)}/g, filled) : status.dataset.none;
     if (status.textContent !== said) status.textContent = said;
   }
 
