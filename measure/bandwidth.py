@@ -18,7 +18,7 @@ from measure.session import Session
 if TYPE_CHECKING:
     from torch import Tensor
 
-SUMMARY = "memory bandwidth: sum, copy and triad over arrays far larger than the cache"
+SUMMARY = "memory bandwidth of each card: sum, copy and triad over arrays far larger than the cache"
 NEEDS = ("torch",)
 OPTIONS = ()
 
@@ -56,23 +56,32 @@ KERNELS = {
 
 
 def plan(session: Session) -> list[Key]:
-    return [key("bandwidth", name) for name in KERNELS]
+    return [
+        key("bandwidth", name, "", **device.of_card(card)) for card in device.card_numbers(session) for name in KERNELS
+    ]
 
 
 def seconds(session: Session) -> float:
-    return 12.0 if session.quick else 25.0
+    return 12.0 if session.quick else 25.0 * len(device.card_numbers(session))
 
 
 def measure(session: Session) -> None:
     """Record GB/s of each kernel: bytes read and written over the device's time, one value a repeat."""
     wanted = [item for item in plan(session) if session.wanted(item)]
     config: dict[str, str | int] = {**device.settle(session.machine), "dtype": "fp32", "warmups": WARMUPS}
-    with device.failing(session, *wanted):
+    for card in device.card_numbers(session):
+        _of_card(session, card, [item for item in wanted if device.card_of(item) == card], config)
+
+
+def _of_card(session: Session, card: int, wanted: list[Key], config: dict[str, str | int]) -> None:
+    if not wanted:
+        return
+    with device.failing(session, *wanted), device.on_card(session.device, card):
         size = buffer_bytes(session)
         arrays, block = _arrays(session.device, size)
         for item in wanted:
             with device.failing(session, item):
-                watch = Watch(session.device)
+                watch = Watch(session.device, card)
                 values = _rates(KERNELS[item.quantity], arrays, block, session, watch)
                 session.record(item, "GB/s", values, {**config, "buffer_bytes": size, **watch.config})
 

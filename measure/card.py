@@ -7,6 +7,7 @@ the card itself (a parent of the engine's own processes) can watch it too. Reads
 from __future__ import annotations
 
 import ctypes
+import functools
 import subprocess
 import sys
 from typing import NamedTuple
@@ -47,21 +48,21 @@ class _Memory(ctypes.Structure):
 
 
 class Card:
-    """The first card that this process may use, or one that tells nothing where there is none."""
+    """A card that this process may use, the first if no other is named; where there is none, one that tells nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: int = 0) -> None:
         self._library = machine.management_library()
         self._handle = ctypes.c_void_p()
-        if not self._find():
+        if not self._find(number):
             self._library = None
 
-    def _find(self) -> bool:
+    def _find(self, number: int) -> bool:
         count = ctypes.c_uint()
         if self._library is None or not self._ask("nvmlDeviceGetCount_v2", ctypes.byref(count)):
             return False
         if count.value == 1:
             return self._ask("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(0), ctypes.byref(self._handle))
-        return self._ask("nvmlDeviceGetHandleByPciBusId_v2", _address(), ctypes.byref(self._handle))
+        return self._ask("nvmlDeviceGetHandleByPciBusId_v2", _address(number), ctypes.byref(self._handle))
 
     def read(self) -> Reading:
         """Look at the card now."""
@@ -98,8 +99,8 @@ class Card:
 class Watch:
     """The card over the repeats of a sample. Of a device that is no NVIDIA card it tells nothing."""
 
-    def __init__(self, device: str) -> None:
-        self._card = Card() if device == "cuda" else None
+    def __init__(self, device: str, number: int = 0) -> None:
+        self._card = Card(number) if device == "cuda" else None
         self._begun: Reading | None = None
         self._ended: Reading | None = None
 
@@ -117,12 +118,14 @@ class Watch:
         return told(self._begun, self._ended) if self._begun and self._ended else {}
 
 
-def _address() -> bytes:
+@functools.cache
+def _address(number: int = 0) -> bytes:
     """Asked in a process of its own, since asking opens the card."""
     command = [
         sys.executable,
         "-c",
-        "import sys; from measure import machine; sys.stdout.buffer.write(machine.card_address())",
+        "import sys; from measure import machine; sys.stdout.buffer.write(machine.card_address(int(sys.argv[1])))",
+        str(number),
     ]
     return subprocess.run(command, capture_output=True, check=False).stdout
 

@@ -19,7 +19,7 @@ from typing import Annotated, TypedDict
 import typer
 
 from measure import doctor as diagnosis
-from measure import inspection, invocation, limits, models, registry, results, runner, screen, store
+from measure import inspection, invocation, limits, models, registry, results, runner, screen, spread, store
 from measure import machine as machines
 from measure import merge as merging
 from measure.importers import store as importing
@@ -130,13 +130,16 @@ def run(
     again: Again = False,
     weights: Annotated[str, typer.Option("--weights", metavar="PLACE", help="Real weights: a path or hub:ID.")] = "",
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, mps; cuda:1 is the second card.")] = "",
+    tensor_parallel: Annotated[
+        str, typer.Option("--tensor-parallel", metavar="N", help="Spread a model over N cards, through vLLM.")
+    ] = "",
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure by name into a run; needs no site. Goes on where it was stopped."""
-    chosen = {"weights": weights, "device": device}
+    chosen = {"weights": weights, "device": device, spread.NAME: tensor_parallel}
     settings = [*settings, *(f"{name}={value}" for name, value in chosen.items() if value)]
     job = _job(file, run_id, tuple(names), quick, settings)
-    if again and (kept := runner.set_aside(file, run_id, job.names)):
+    if again and (kept := runner.set_aside(file, run_id, job.names, runner.elsewhere(job))):
         screen.err.print(f"Measuring {', '.join(names)} anew; the run as it was is kept in {kept}.")
     outcomes = _carry_out(job)
     _show(file, run_id, [key for outcome in outcomes for key in outcome.measured])

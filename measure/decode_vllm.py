@@ -7,7 +7,7 @@ key of its own, and has to be rejected by what it implies.
 
 from __future__ import annotations
 
-from measure import decoding, device, models, weights
+from measure import decoding, device, models, spread, weights
 from measure.decoding import Bench, Scope
 from measure.engines import vllm
 from measure.models import Subject
@@ -23,7 +23,11 @@ NAME = "decode_vllm"
 SUBJECTS = ("qwen3-0.6b-bf16", "qwen3-1.7b-bf16", "qwen3-1.7b-fp8", "qwen3-4b-fp8")
 QUICK_SUBJECTS = SUBJECTS[:1]
 
+SPREAD_SUBJECTS = ("qwen3-0.6b-bf16", "qwen3-4b-bf16", "gemma4-12b-bf16")
+"""Models to hold against each other on one card and on several: where it is told on how many, these are measured."""
+
 FULL = Scope((1, 2, 4, 8, 16, 32, 64, 128, 256, 512), (64, 256, 1024, 2048, 3500), first_tokens=(1, 2, 4))
+SPREAD = Scope((1, 16, 64, 256), ())
 QUICK = Scope((1, 4, 16), (64, 256, 1024, 2048), repeats=3)
 
 REPEATED_TOKENS = 3500
@@ -32,19 +36,23 @@ REPEATED_TOKENS = 3500
 SUBJECT_S = 100.0
 """Estimate for all keys of one model."""
 
+SPREAD_S = 30.0
+"""The same for those that are measured to be held against another number of cards."""
+
 
 def plan(session: Session) -> list[Key]:
-    vllm.cards(session)
-    listed = [item for text in subjects(session) for item in decoding.keys(NAME, text, scope(session))]
-    return [*listed, *([] if session.quick else [repeated(subjects(session)[-1])])]
+    chosen, cards = scope(session), spread.cards(session)
+    listed = [item for text in subjects(session) for item in decoding.keys(NAME, text, chosen, cards)]
+    return [*listed, *([repeated(subjects(session)[-1])] if chosen is FULL else [])]
 
 
 def seconds(session: Session) -> float:
-    return len(subjects(session)) * (vllm.START_S + SUBJECT_S) + (0.0 if session.quick else vllm.START_S)
+    each = vllm.START_S + (SPREAD_S if scope(session) is SPREAD else SUBJECT_S)
+    return len(subjects(session)) * each + (vllm.START_S if scope(session) is FULL else 0.0)
 
 
 def scope(session: Session) -> Scope:
-    return QUICK if session.quick else FULL
+    return QUICK if session.quick else SPREAD if spread.NAME in session.options else FULL
 
 
 def subjects(session: Session) -> tuple[str, ...]:
@@ -52,7 +60,8 @@ def subjects(session: Session) -> tuple[str, ...]:
     source = session.options.get("weights")
     if source is not None:
         return (str(weights.subject(source)),)
-    return QUICK_SUBJECTS if session.quick else SUBJECTS
+    listed = SPREAD_SUBJECTS if spread.NAME in session.options else SUBJECTS
+    return listed[:1] if session.quick else listed
 
 
 def repeated(text: str) -> Key:
@@ -77,7 +86,7 @@ def _measure_subject(session: Session, subject: Subject, items: list[Key]) -> No
     with device.failing(session, *items):
         if items:
             with vllm.checkpoint(session, subject) as settings, vllm.started(_sized(settings, session)) as engine:
-                Bench(session, engine, vllm.config(session), scope(session)).measure(items)
+                Bench(session, engine, vllm.config(session), scope(session), settings.cards).measure(items)
 
 
 def _measure_repeated(session: Session, subject: Subject, items: list[Key]) -> None:

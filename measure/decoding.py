@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple, Protocol
 
-from measure import device, kernels, timing
+from measure import device, kernels, spread, timing
 from measure.card import Card, Watch
 from measure.results import Config, Key, key
 from measure.session import Session
@@ -106,14 +106,16 @@ class Scope(NamedTuple):
     """Requests at once whose first token is timed."""
 
 
-def keys(name: str, text: str, scope: Scope) -> list[Key]:
+def keys(name: str, text: str, scope: Scope, cards: int = 1) -> list[Key]:
     """All keys of subject `text` of measurement `name`, those first that matter most should the time run out."""
-    held = [key(name, quantity, text) for quantity in HELD]
-    rates = [key(name, "rate", text, requests=number) for number in scope.requests]
-    prefills = [key(name, "prefill_rate", text, tokens=number) for number in scope.lengths]
-    firsts = [key(name, "first_token", text, requests=number) for number in scope.first_tokens]
-    traced = [key(name, "step_kernel_time", text), key(name, "short_prompt_kernel_time", text)] if scope.traced else []
-    return [*held, rates[0], prefills[0], *rates[1:], *prefills[1:], *firsts, *traced]
+    told = spread.told(cards)
+    held = [key(name, quantity, text, **told) for quantity in HELD]
+    rates = [key(name, "rate", text, requests=number, **told) for number in scope.requests]
+    prefills = [key(name, "prefill_rate", text, tokens=number, **told) for number in scope.lengths]
+    firsts = [key(name, "first_token", text, requests=number, **told) for number in scope.first_tokens]
+    seen = ("step_kernel_time", "short_prompt_kernel_time") if scope.lengths else ("step_kernel_time",)
+    traced = [key(name, quantity, text, **told) for quantity in seen] if scope.traced else []
+    return [*held, rates[0], *prefills[:1], *rates[1:], *prefills[1:], *firsts, *traced]
 
 
 def passes(items: Iterable[Key]) -> Iterator[tuple[str, list[Key]]]:
@@ -129,11 +131,11 @@ STEPS = Scope((1,), ())
 """For measurements of a step alone."""
 
 
-def step_keys(name: str, text: str, graphs: bool) -> list[Key]:
+def step_keys(name: str, text: str, graphs: bool, cards: int = 1) -> list[Key]:
     """The keys of subject `text` in measurement `name` of steps with or without CUDA graphs."""
-    told = {"graphs": "on" if graphs else "off"}
+    told = {"graphs": "on" if graphs else "off", **spread.told(cards)}
     rate = key(name, "rate", text, requests=1, **told)
-    return [key(name, "loaded_weights", text), rate, key(name, "step_kernel_time", text, **told)]
+    return [key(name, "loaded_weights", text, **spread.told(cards)), rate, key(name, "step_kernel_time", text, **told)]
 
 
 def rates(requests: int, steps: int, shorts: Sequence[float], longs: Sequence[float]) -> list[float]:
@@ -200,9 +202,9 @@ class Generations(NamedTuple):
 class Bench:
     """Measures the keys of one model on one engine that serves."""
 
-    def __init__(self, session: Session, engine: Engine, config: Config, scope: Scope) -> None:
+    def __init__(self, session: Session, engine: Engine, config: Config, scope: Scope, cards: int = 1) -> None:
         self.session, self.engine, self.config, self.scope = session, engine, config, scope
-        self.card = Card() if session.device == "cuda" else None
+        self.cards = [Card(number) for number in range(cards)] if session.device == "cuda" else []
         self._random = Random(0)
 
     def measure(self, items: Iterable[Key]) -> None:
@@ -272,8 +274,9 @@ class Bench:
         return Generations(shorts, longs, produced, cached, distinct(sent), joules)
 
     def _energy_j(self) -> float:
-        """Used by the card so far; 0 where it does not tell."""
-        return (self.card.read().energy_j or 0.0) if self.card else 0.0
+        """Used so far by the cards that the model is spread over; 0 where one does not tell."""
+        used = [card.read().energy_j or 0.0 for card in self.cards]
+        return sum(used) if all(used) else 0.0
 
     def _generation(self, requests: int, tokens: int) -> tuple[float, Answer, list[Prompt]]:
         prompts = self.prompts(requests, PROMPT_TOKENS)

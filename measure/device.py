@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,30 @@ def free_bytes(machine: Machine) -> int:
         return int(torch.cuda.mem_get_info()[0])
     found = re.search(r"^MemAvailable:\s*(\d+) kB$", _text("/proc/meminfo"), re.MULTILINE)
     return min(int(found[1]) * 1024, machine.memory_bytes) if found else machine.memory_bytes // 2
+
+
+def on_card(where: str, number: int) -> AbstractContextManager[object]:
+    """Inside, "cuda" is the card of this number among those that this process may use."""
+    if where != "cuda" or not number:
+        return nullcontext()
+    import torch
+
+    return torch.cuda.device(number)
+
+
+def card_numbers(session: Session) -> range:
+    """The cards whose ceilings are measured, each by itself: all that this process may use, but one in a quick run."""
+    return range(1 if session.quick else max(session.machine.accelerators, 1))
+
+
+def of_card(number: int) -> dict[str, int]:
+    """What a key tells of the card that was measured: nothing of the first."""
+    return {"card": number} if number else {}
+
+
+def card_of(key: Key) -> int:
+    """The number of the card that a key tells of."""
+    return int(dict(key.parameters).get("card", 0))
 
 
 def allocated_bytes(where: str) -> int:

@@ -6,7 +6,7 @@ either way, so nothing else differs.
 
 from __future__ import annotations
 
-from measure import decoding, device, models, weights
+from measure import decoding, device, models, spread, weights
 from measure.decoding import Bench
 from measure.engines import vllm
 from measure.models import Subject
@@ -26,8 +26,8 @@ SUBJECT_S = 30.0
 
 
 def plan(session: Session) -> list[Key]:
-    vllm.cards(session)
-    return [item for text in subjects(session) for item in decoding.step_keys(NAME, text, graphs=False)]
+    cards = spread.cards(session)
+    return [item for text in subjects(session) for item in decoding.step_keys(NAME, text, graphs=False, cards=cards)]
 
 
 def seconds(session: Session) -> float:
@@ -56,4 +56,4 @@ def measure(session: Session) -> None:
 
 def _measure_subject(session: Session, subject: Subject, items: list[Key]) -> None:
     with vllm.checkpoint(session, subject) as settings, vllm.started(settings._replace(graphs=False)) as engine:
-        Bench(session, engine, vllm.config(session), decoding.STEPS).measure(items)
+        Bench(session, engine, vllm.config(session), decoding.STEPS, settings.cards).measure(items)

@@ -26,6 +26,7 @@ KINDS = {
     "attention": r"flash|attn|attention|fmha|softmax|soft_max",
     "matmul": r"gemm|gemv|matmul|mul_mat|cutlass|nvjet|cublas|splitk|xmma",
     "copy": r"^memcpy|^memset",
+    "exchange": r"nccl|cross_device|all_?reduce|all_?gather",
 }
 """Kinds of work, and what the names of their kernels have in them; the first that fits counts, else it is `other`."""
 

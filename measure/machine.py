@@ -248,14 +248,14 @@ _L2_CACHE_SIZE = 38
 """CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE of cuda.h."""
 
 
-def card_address() -> bytes:
-    """The first usable card's place on the PCI bus, by which the management library knows it; empty if there is none.
+def card_address(number: int = 0) -> bytes:
+    """A usable card's place on the PCI bus, by which the management library knows it; empty if there is none.
 
     Opens the CUDA driver: a process that does so must not be forked into one that uses the card.
     """
     driver, card = library("libcuda.so.1", "nvcuda.dll"), ctypes.c_int()
     address = ctypes.create_string_buffer(32)
-    if driver is None or driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(card), 0):
+    if driver is None or driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(card), number):
         return b""
     return address.value if driver.cuDeviceGetPCIBusId(address, 32, card) == 0 else b""
 

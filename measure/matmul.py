@@ -17,7 +17,7 @@ from measure.session import Session
 if TYPE_CHECKING:
     from torch import Tensor
 
-SUMMARY = "matrix products of several sizes and types"
+SUMMARY = "matrix products of several sizes and types, on each card"
 NEEDS = ("torch",)
 OPTIONS = ()
 
@@ -40,7 +40,10 @@ Product = Callable[[], "Tensor"]
 
 def plan(session: Session) -> list[Key]:
     return [
-        key("matmul", "throughput", dtype=name, n=n) for name in DTYPES[session.device] for n in sizes(name, session)
+        key("matmul", "throughput", "", dtype=name, n=n, **device.of_card(card))
+        for card in device.card_numbers(session)
+        for name in DTYPES[session.device]
+        for n in sizes(name, session)
     ]
 
 
@@ -53,15 +56,24 @@ def sizes(name: str, session: Session) -> tuple[int, ...]:
 
 
 def seconds(session: Session) -> float:
-    return 15.0 if session.quick else 60.0
+    return 15.0 if session.quick else 60.0 * len(device.card_numbers(session))
 
 
 def measure(session: Session) -> None:
     """Record TFLOPS (2 n³ floating-point operations a product) of each type and size, one value a repeat."""
     config = device.settle(session.machine)
+    wanted = [item for item in plan(session) if session.wanted(item)]
+    for card in device.card_numbers(session):
+        items = [item for item in wanted if device.card_of(item) == card]
+        if items:
+            with device.failing(session, *items), device.on_card(session.device, card):
+                _of_card(session, items, config)
+
+
+def _of_card(session: Session, wanted: list[Key], config: dict[str, str | int]) -> None:
     cold = timing.cold_cache(session.device, session.machine.cache_bytes)
     for name in DTYPES[session.device]:
-        items = [item for item in plan(session) if dict(item.parameters)["dtype"] == name and session.wanted(item)]
+        items = [item for item in wanted if dict(item.parameters)["dtype"] == name]
         with device.failing(session, *items):
             _of_type(session, name, items, cold, config)
 
@@ -83,7 +95,7 @@ def _of_size(session: Session, item: Key, probed: float, cold: timing.Work, conf
     limit_s, expected_s = (2.0 if session.quick else 10.0), flops(n) / probed
     if expected_s > limit_s:
         return session.fail(item, "too_slow", f"about {expected_s:.0f} s a product, {limit_s:.0f} s allowed")
-    watch = Watch(session.device)
+    watch = Watch(session.device, device.card_of(item))
     values = [flops(n) / time / 1e12 for time in _times(name, n, session, cold, watch)]
     how = {**config, **_how(name), "probed_tflops": round(probed / 1e12, 4), "warmups": WARMUPS[session.device]}
     session.record(item, "TFLOPS", values, {**how, **watch.config})

@@ -30,6 +30,9 @@ llama.cpp's quantiser stores it in q6_K beside q4_0, blocks of 256 elements in 2
 QWEN3 = "qwen3"
 """The architecture whose layers are all alike."""
 
+GEMMA4 = "gemma4_unified_text"
+"""The architecture in which layers that look back on a window alternate with layers that see everything."""
+
 KV_BYTES_PER_VALUE: Mapping[str, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 2, "q8_0": 2, "q4_0": 2}
 """Bytes of one cached number. Quantised weights leave the cache at 16 bits, in vLLM and llama.cpp, unless told so."""
 
@@ -206,3 +209,29 @@ def qwen3_shape(model: Model) -> dict[str, int | bool]:
         "vocab_size": model.vocabulary,
         "tie_word_embeddings": True,
     }
+
+
+def gemma4_shape(model: Model) -> dict[str, int | bool | list[str]]:
+    """The shape in the words of a Gemma 4 text config.json, without what `gemma4_global` tells."""
+    sliding, full = model.attention
+    every = model.layers // full.layers
+    return {
+        "hidden_size": model.hidden,
+        "intermediate_size": model.ffn,
+        "num_hidden_layers": model.layers,
+        "num_attention_heads": sliding.heads,
+        "num_key_value_heads": sliding.kv_heads,
+        "head_dim": sliding.head,
+        "sliding_window": sliding.window,
+        "layer_types": [
+            "sliding_attention" if layer % every else "full_attention" for layer in range(1, model.layers + 1)
+        ],
+        "vocab_size": model.vocabulary,
+        "tie_word_embeddings": True,
+    }
+
+
+def gemma4_global(model: Model) -> dict[str, int]:
+    """The heads of the layers that see everything, in the words of a Gemma 4 text config.json."""
+    _, full = model.attention
+    return {"global_head_dim": full.head, "num_global_key_value_heads": full.kv_heads}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from measure import decoding, device, models, weights
+from measure import decoding, device, models, spread, weights
 from measure.card import Watch
 from measure.decoding import LONG, PROMPT_TOKENS, SHORT
 from measure.engines import vllm
@@ -35,8 +35,7 @@ LIMIT_S = 400.0
 
 
 def plan(session: Session) -> list[Key]:
-    vllm.cards(session)
-    return [key(NAME, "rate", subject(session), requests=1)]
+    return [key(NAME, "rate", subject(session), requests=1, **spread.told(spread.cards(session)))]
 
 
 def seconds(session: Session) -> float:
@@ -68,7 +67,7 @@ def _measure(session: Session, item: Key, settings: vllm.Settings) -> None:
         **vllm.config(session),
         **decoding.rate_config(1, PROMPT_TOKENS, SHORT, LONG - SHORT, LONG),
         "prefix_cache": settings.prefix_cache,
-        "cards": settings.cards,
+        **settings.spread(),
         "warmups": WARMUPS,
         "sampling": "random",
         "tool": "vllm bench latency",
@@ -79,7 +78,7 @@ def _measure(session: Session, item: Key, settings: vllm.Settings) -> None:
 
 def _latencies(settings: vllm.Settings, tokens: int) -> list[float]:
     """Seconds of generations of so many tokens, as the tool times them."""
-    with tempfile.TemporaryDirectory() as folder, vllm.released():
+    with tempfile.TemporaryDirectory() as folder, vllm.released(settings.cards):
         told = Path(folder) / "latency.json"
         lengths = [f"--input-len={PROMPT_TOKENS}", f"--output-len={tokens}", "--batch-size=1"]
         repeats = [f"--num-iters-warmup={WARMUPS}", f"--num-iters={REPEATS}", f"--output-json={told}"]

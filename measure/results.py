@@ -107,6 +107,8 @@ UNITS_OF = {
     "cer": ("%",),
     "wer": ("%",),
     "share_of_turn": ("%",),
+    "all_reduce_time": _TIME,
+    "all_reduce_bandwidth": ("GB/s",),
     "tokenizers": ("1",),
     "words_kept": ("%",),
 }
@@ -156,6 +158,11 @@ LEAST = {
     "stack": 0,
     "frames": 1,
     "right": 0,
+    "tensor_parallel": 2,
+    "card": 1,
+    "to": 1,
+    "ways": 1,
+    "bytes": 1,
 }
 """Parameters of a key that are whole numbers, and the least each can be."""
 
@@ -535,7 +542,7 @@ def check(sample: AnySample, of: Key, where: str) -> None:
 
 def _check_parameters(of: Key, where: str) -> None:
     given = dict(of.parameters)
-    if (of.measurement, of.quantity) == ("matmul", "throughput") and given.keys() != {"dtype", "n"}:
+    if (of.measurement, of.quantity) == ("matmul", "throughput") and given.keys() - {"card"} != {"dtype", "n"}:
         cure = "Rename it like matmul/throughput?dtype=bf16&n=4096."
         raise ResultsError(f"{where}: the key has to tell dtype and n, and no more. {cure}")
     asked = PARAMETERS_OF.get(of.quantity, ())

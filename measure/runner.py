@@ -20,7 +20,7 @@ from typing import IO, Protocol
 
 import msgspec
 
-from measure import child, invocation, memory, processes, registry, results, store, weights
+from measure import child, invocation, memory, processes, registry, results, spread, store, weights
 from measure import machine as machines
 from measure.registry import Measurement
 from measure.results import Failure, Key, Machine, Results, ResultsError, Run
@@ -187,6 +187,8 @@ def _changed(job: Job, measurement: Measurement, found: Run) -> str:
     again = command(measurement.name, job.run_id, job.quick, session.options)
     present = machines.versions(measurement.needs)
     for text, sample in recorded(found, [measurement.name]).items():
+        if not spread.fits(text, session.options):
+            continue  # on other cards: it has a key of its own
         if sample.command != again:
             return f"{text} was measured with another configuration (`{sample.command}`, now `{again}`)"
         for package in sorted(present.keys() & sample.versions.keys()):
@@ -195,14 +197,28 @@ def _changed(job: Job, measurement: Measurement, found: Run) -> str:
     return ""
 
 
-def set_aside(path: Path, run_id: str, names: Sequence[str] | None = None) -> Path | None:
+def elsewhere(job: Job) -> set[str]:
+    """Keys of the job's run that its measurements recorded on another number of cards than the job asks for."""
+    found = store.load_or_none(job.results).run(job.run_id)
+    return {
+        text
+        for measurement in job.measurements()
+        for text in recorded(found, [measurement.name])
+        if not spread.fits(text, job.session(measurement).options)
+    }
+
+
+def set_aside(path: Path, run_id: str, names: Sequence[str] | None = None, but: Container[str] = ()) -> Path | None:
     """Take out of a run what the named measurements recorded, or the whole run, to be measured anew.
+
+    Keys in `but` stay.
 
     Returns the file that keeps the run as it was, or None if there was nothing to take out.
     """
     with store.edit(path) as data:
         found = data.run(run_id)
         doomed = recorded(found, {maker(text) for text in found.samples} if names is None else names) if found else {}
+        doomed = {text: sample for text, sample in doomed.items() if text not in but}
         if found is None or (names is not None and not doomed):
             return None
         kept = store.keep_aside(found, path, now())
@@ -217,7 +233,13 @@ def _check_options(options: Mapping[str, str], measurements: Sequence[Measuremen
     for name in options:
         if not any(_takes(measurement, name) for measurement in measurements):
             known = sorted({"device", *(option for one in measurements for option in one.options)})
-            raise ResultsError(f"--set {name}: no such option. Choose from {', '.join(known)}.")
+            raise ResultsError(f"--set {name}: no such option. {_takers(name)}Choose from {', '.join(known)}.")
+
+
+def _takers(option: str) -> str:
+    """Which measurements take it, as a sentence; nothing where none does."""
+    taking = [name for name, measurement in registry.find().items() if option in measurement.options]
+    return f"Only {', '.join(taking)} can take it. " if taking else ""
 
 
 def _takes(measurement: Measurement, option: str) -> bool:
@@ -265,10 +287,14 @@ def _clear_failures(step: Step) -> None:
     def clear(data: Results) -> None:
         found = data.run(step.session.run_id)
         if found is not None:
-            kept = {text: f for text, f in found.failures.items() if maker(text) != step.measurement.name}
-            found.failures = kept
+            found.failures = {text: f for text, f in found.failures.items() if not _tries(step, text)}
 
     store.amend(step.session.results, clear)
+
+
+def _tries(step: Step, text: str) -> bool:
+    """Whether a key is one of those that this step could record."""
+    return maker(text) == step.measurement.name and spread.fits(text, step.session.options)
 
 
 def _settled(step: Step) -> tuple[Mapping[str, object], Mapping[str, Failure]]:
@@ -287,7 +313,7 @@ def _fail_rest(step: Step, reason: str, detail: str, among: Container[str] | Non
 
 def _outcome(step: Step, output: str) -> Outcome:
     samples, failures = _settled(step)
-    failed = {text: failure for text, failure in failures.items() if maker(text) == step.measurement.name}
+    failed = {text: failure for text, failure in failures.items() if _tries(step, text)}
     return Outcome(
         step.measurement.name,
         measured=tuple(key for key in step.wanted if str(key) in samples),

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import IO
 
-from measure import decoding, device, models, weights
+from measure import decoding, device, models, spread, weights
 from measure.card import Watch
 from measure.decoding import ASKED_TOKENS, Prompt
 from measure.engines import vllm
@@ -49,8 +49,8 @@ STOP_S = 20.0
 
 
 def plan(session: Session) -> list[Key]:
-    vllm.cards(session)
-    return [key(NAME, "first_token", subject(session), requests=number) for number in REQUESTS]
+    told = spread.told(spread.cards(session))
+    return [key(NAME, "first_token", subject(session), requests=number, **told) for number in REQUESTS]
 
 
 def seconds(session: Session) -> float:
@@ -98,7 +98,7 @@ def _measure(session: Session, settings: vllm.Settings, item: Key, server: Serve
             **vllm.config(session),
             **told,
             "prefix_cache": settings.prefix_cache,
-            "cards": settings.cards,
+            **settings.spread(),
             "requests": requests,
             "output_tokens": STREAMED_TOKENS,
             "produced_tokens": requests * answers[0].produced,
@@ -120,7 +120,7 @@ def served(settings: vllm.Settings, vocabulary: int) -> Iterator[Server]:
         weights.write_tokenizer(vocabulary, Path(settings.model))
     server = Server("127.0.0.1", _free_port(), settings.model)
     command = [*vllm.COMMAND, "serve", settings.model, *settings.words(), f"--host={server.host}"]
-    with vllm.released(), tempfile.TemporaryFile() as log:
+    with vllm.released(settings.cards), tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             [*command, f"--port={server.port}", "--disable-uvicorn-access-log"], stdout=log, stderr=subprocess.STDOUT
         )

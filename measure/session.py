@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from measure import kernels, results, store
 from measure import machine as machines
 from measure.results import REASONS, Config, Failure, Key, Machine, Results, ResultsError, Run, Sample
@@ -136,9 +138,15 @@ def foreign(run: Run, machine: Machine) -> str:
         return "it was imported, and too little is known of its machine to measure on into it"
     if run.kind != "executed":
         return "it holds figures that others reported, and measured samples do not go among them"
-    if run.machine != machine:
+    if run.machine != machine and not _grown(run.machine, machine):
         return f"it was measured on another machine ({difference(run.machine, machine)} here)"
     return ""
+
+
+def _grown(before: Machine, after: Machine) -> bool:
+    """Whether it is the same card on a host with more main memory: a virtual machine is given it as it needs it."""
+    same = replace(after, memory_bytes=before.memory_bytes) == before
+    return same and after.device == "cuda" and after.memory_bytes > before.memory_bytes
 
 
 def difference(before: Machine, after: Machine) -> str:

@@ -130,23 +130,18 @@ def _stored_type(config: Mapping[str, Any]) -> str:
 
 
 def write_config(subject: Subject, folder: Path) -> None:
-    """Write the config.json of a Qwen3 checkpoint of this shape, for an engine that draws its weights itself.
+    """Write the config.json of a checkpoint of this shape, for an engine that draws its weights itself.
 
     In the words of the published files, which every version of every engine reads; fp8 as published (e4m3, dynamic
-    activations, blocks of 128 x 128).
+    activations, blocks of 128 x 128). Raises ValueError for an architecture that is neither Qwen3 nor Gemma 4.
     """
     config: dict[str, Any] = {
-        **models.qwen3_shape(subject.model),
-        "architectures": ["Qwen3ForCausalLM"],
-        "model_type": models.QWEN3,
+        **(_gemma4(subject.model) if subject.model.architecture == models.GEMMA4 else _qwen3(subject.model)),
         "attention_bias": False,
         "bos_token_id": 0,
         "eos_token_id": 1,
-        "hidden_act": "silu",
         "initializer_range": SPREAD,
-        "max_position_embeddings": 40960,
         "rms_norm_eps": 1e-6,
-        "rope_theta": 1000000,
         "torch_dtype": device.DTYPES["bf16" if subject.precision == "fp8" else subject.precision],
         "use_cache": True,
     }
@@ -154,6 +149,41 @@ def write_config(subject: Subject, folder: Path) -> None:
         blocks = {"activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [128, 128]}
         config["quantization_config"] = {"quant_method": "fp8", **blocks}
     (folder / "config.json").write_bytes(msgspec.json.encode(config))
+
+
+def _qwen3(model: Model) -> dict[str, Any]:
+    return {
+        **models.qwen3_shape(model),
+        "architectures": ["Qwen3ForCausalLM"],
+        "model_type": models.QWEN3,
+        "hidden_act": "silu",
+        "max_position_embeddings": 40960,
+        "rope_theta": 1000000,
+    }
+
+
+def _gemma4(model: Model) -> dict[str, Any]:
+    return {
+        **models.gemma4_shape(model),
+        "architectures": ["Gemma4ForCausalLM"],
+        "model_type": models.GEMMA4,
+        "attention_k_eq_v": True,
+        "final_logit_softcapping": 30.0,
+        "hidden_activation": "gelu_pytorch_tanh",
+        "max_position_embeddings": 131072,
+        # Told layer by layer, heads would be hidden from vLLM 0.25.1, which asks for those of the whole: `overrides`.
+        "per_layer_config": {},
+        "rope_parameters": {
+            "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1e6},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+        },
+        "use_bidirectional_attention": None,
+    }
+
+
+def overrides(subject: Subject) -> dict[str, int]:
+    """What vLLM has to be told of a shape besides: transformers 5 takes it out of the whole and into the layers."""
+    return models.gemma4_global(subject.model) if subject.model.architecture == models.GEMMA4 else {}
 
 
 def write_tokenizer(vocabulary: int, folder: Path) -> None:

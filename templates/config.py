@@ -32,7 +32,7 @@ class Focus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: str
 
 
-PARTS = ("models", "voxcpm", "magpie", "recognition")
+PARTS = ("models", "voxcpm", "magpie", "recognition", "cards")
 """Parts of the article that a run tells."""
 
 
@@ -43,13 +43,15 @@ class Told(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     voxcpm: str = ""
     magpie: str = ""
     recognition: str = ""
+    cards: str = ""
+    """Models that were spread over several cards."""
     focus: Focus | None = None
     optional: bool = False
 
     @property
     def runs(self) -> set[str]:
         """Every run that it names."""
-        return {self.models, self.voxcpm, self.magpie, self.recognition, *([self.focus.run] if self.focus else [])}
+        return {*(getattr(self, part) for part in PARTS), *([self.focus.run] if self.focus else [])}
 
     def seating(self, run: str, seat: str) -> Told:
         """The same with `run` wherever the run `seat` stands."""

@@ -298,15 +298,18 @@ def _receipt(name: str, head: str, body: str, level: int = UNDER_PART) -> str:
 def heading_of(group: Group, edition: Edition, voice: Voice) -> Markup:
     """The heading of a group as Markdown."""
     named: dict[str, str] = {name: plain(value) for name, value in group.named.items()}
-    if group.heading in ("model", "pair"):
-        subject = group.named["model"]
-        named["model"] = voice.model(subject) if group.heading == "model" else voice.model_name(subject)
+    if group.heading == "pair":
+        named["model"] = voice.model_name(group.named["model"])
+    elif group.heading in ("model", "model_on_cards", "spread"):
+        named["model"] = voice.model(group.named["model"])
     if "engine" in named:
         named["engine"] = voice.engine(group.named["engine"])
     if "part" in named:
         named["part"] = voice.labels.get("part", group.named["part"])
+    if "machine" in named:
+        named["run"] = named["machine"]  # and where there is no such run, the machine goes by its name
     if run := edition.results.run(group.named.get("machine", "")):
-        named |= {"machine": voice.machine(run), "run": plain(run.id)}
+        named["machine"] = voice.machine(run)
     return Markup(voice.labels.filled("group", group.heading, **named))
 
 

@@ -1,6 +1,7 @@
 """A bandwidth is bytes over time of a kernel that did its work, over arrays that no cache holds."""
 
 import dataclasses
+from contextlib import nullcontext
 
 import msgspec
 import pytest
@@ -88,3 +89,19 @@ def test_every_figure_tells_the_clock_before_and_after(small, monkeypatch):
     monkeypatch.setattr(bandwidth, "Watch", Watched)
     bandwidth.measure(small)
     assert {small.load(item).config["clock"] for item in bandwidth.plan(small)} == {"begin end"}
+
+
+def test_each_card_is_measured_by_itself_and_in_a_quick_run_the_first_alone(small, monkeypatch):
+    """The cards are the processor here: what is told apart is on which one the work was, and who watched it."""
+    used, watched = [], []
+    monkeypatch.setattr(device, "on_card", lambda where, number: used.append(number) or nullcontext())
+    monkeypatch.setattr(bandwidth, "Watch", lambda where, number: watched.append(number) or Watched(where))
+    two = dataclasses.replace(small, quick=False, machine=msgspec.structs.replace(small.machine, accelerators=2))
+    bandwidth.measure(two)
+    assert (used, watched) == ([0, 1], [0, 0, 0, 1, 1, 1])
+    planned = [str(item) for item in bandwidth.plan(two)]
+    assert planned[3:] == [f"{text}?card=1" for text in planned[:3]]
+    assert all(two.load(item) is not None for item in bandwidth.plan(two))
+    quick = dataclasses.replace(two, quick=True)
+    assert [str(item) for item in bandwidth.plan(quick)] == planned[:3]
+    assert bandwidth.seconds(two) == 2 * bandwidth.seconds(dataclasses.replace(small, quick=False))

@@ -111,7 +111,7 @@ def test_one_card_is_found_without_opening_it(use, monkeypatch):
 
 def test_of_several_cards_it_is_the_one_that_is_used(use, monkeypatch):
     use(Library(cards=4))
-    monkeypatch.setattr(card, "_address", lambda: b"0000:1b:00.0")
+    monkeypatch.setattr(card, "_address", lambda number: b"0000:1b:00.0")
     assert Card().free_bytes() == 200 * 2**30
 
 

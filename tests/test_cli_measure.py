@@ -629,6 +629,38 @@ def test_what_is_no_card_is_refused(call, text):
     assert (code, "not a card. Write cuda:0" in err) == (1, True)
 
 
+# Over several cards
+
+
+def test_a_run_holds_what_one_card_did_and_what_two_did_and_goes_on_with_either(call):
+    """Each number of cards has keys of its own; what was measured on another number is neither in the way nor lost."""
+    one, two = ["run", "steady"], ["run", "steady", "--tensor-parallel", "2"]
+    keys = {
+        f"steady/qwen3-0.6b-bf16/rate?requests={n}{told}" for n in (1, 4, 16) for told in ("", "&tensor_parallel=2")
+    }
+    assert call(*one)[0] == call(*two)[0] == 0
+    samples = stored().run("here").samples
+    assert set(samples) == keys
+    assert {sample.command.rpartition("here")[2] for text, sample in samples.items() if "tensor" in text} == {
+        " --set tensor_parallel=2"
+    }
+    for words in (one, two, ["run", "steady", "--set", "tensor_parallel=2"]):
+        assert "steady: 3 there from before" in call(*words)[2]
+    code, _, err = call(*two, "--again")
+    assert code == 0 and "Measuring steady anew" in err and "steady: 3 measured" in err
+    assert set(stored().run("here").samples) == keys
+    assert Path("measured.log").read_text().count("\n") == 9
+    assert refused(call(*two, "--set", "pace=slow"), "rate?requests=1&tensor_parallel=2 was measured with another")
+
+
+def test_why_something_failed_on_one_card_stays_while_two_are_measured(call):
+    texts = [f"steady/qwen3-0.6b-bf16/rate?requests=64{told}" for told in ("", "&tensor_parallel=2")]
+    run = Run("here", "executed", MACHINE, AT, {}, {text: Failure("crashed", AT, "") for text in texts})
+    put(run)
+    assert call("run", "steady", "--tensor-parallel", "2")[0] == 0
+    assert set(stored().run("here").failures) == {texts[0]}
+
+
 # What options are given
 
 
@@ -655,6 +687,18 @@ def test_weights_that_are_not_there_are_refused_with_their_place_before_anything
     [
         (["run", "decode_vllm", "--set", "tensor_parallel=abc"], "decode_vllm: tensor_parallel=abc: is no number of"),
         (["run", "decode_vllm", "--set", "tensor_parallel=2"], "decode_vllm: tensor_parallel=2: is no number of cards"),
+        (["run", "decode_vllm", "--tensor-parallel", "2"], "decode_vllm: tensor_parallel=2: is no number of cards"),
+        (["run", "serve_vllm", "--tensor-parallel", "0"], "serve_vllm: tensor_parallel=0: is no number of cards from"),
+        (["run", "peer_vllm", "--tensor-parallel", "-1"], "peer_vllm: tensor_parallel=-1: is no number of cards from"),
+        (["run", "graphs_vllm", "--tensor-parallel", "01"], "graphs_vllm: tensor_parallel=01: is no number of cards"),
+        (
+            ["run", "decode_llama", "bandwidth", "--tensor-parallel", "2"],
+            "--set tensor_parallel: no such option. Only decode_vllm, graphs_vllm, peer_vllm, serve_vllm can take it.",
+        ),
+        (
+            ["run", "decode_vllm", "--tensor-parallel", "1", "--set", "tensor_parallel=2"],
+            "--set tensor_parallel: told twice",
+        ),
         (["run", "decode_transformers", "--weights", "."], "decode_transformers: .: no config.json can be read"),
         (
             ["run", "decode_transformers", "bandwidth", "--weights", "."],

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from tiny import TINY, failures, session, tiny  # noqa: F401  # fixtures
 from transformers import Qwen3ForCausalLM
 
-from measure import decode_vllm, decoding, graphs_vllm, limits, models, peer_vllm, serve_vllm, weights
-from measure.card import Card
+from measure import decode_vllm, decoding, device, graphs_vllm, limits, models, peer_vllm, serve_vllm, weights
+from measure.card import Card, Reading
 from measure.decoding import Scope
 from measure.engines import vllm, vllm_worker
 from measure.engines.vllm_worker import Worker
@@ -62,7 +62,14 @@ class LLM:
     def collective_rpc(self, method):
         told = {
             "told_of_kernels": {"matmul_path": "UnquantizedLinearMethod", "attention_path": "FlashAttentionImpl"},
-            "told_of_model": {"loaded_bytes": 2.0**20, "parameters": 900.0, "embedding": 500.0, "norms": 100.0},
+            "told_of_model": {
+                "loaded_bytes": 2.0**20,
+                "parameters": 900.0,
+                "embedding": 500.0,
+                "norms": 100.0,
+                "again": 0.0,
+            },
+            "told_of_sums": {"all_reduce_path": "CustomAllreduce, PyNcclCommunicator"},
             "start_tracing": None,
             "stop_tracing": Trace(1e-3 * self.tokens, 7, {"gemm": 1e-3})._asdict(),
         }
@@ -80,6 +87,8 @@ def small(session, tiny, monkeypatch):  # noqa: F811
     monkeypatch.setattr(LLM, "missing", 0)
     monkeypatch.setattr(Card, "free_bytes", lambda self: 2**33)
     monkeypatch.setattr(decode_vllm, "SUBJECTS", (TEXT,))
+    monkeypatch.setattr(decode_vllm, "SPREAD_SUBJECTS", (TEXT,))
+    monkeypatch.setattr(decode_vllm, "SPREAD", Scope((1, 4), (), repeats=3, long=65))
     monkeypatch.setattr(decode_vllm, "REPEATED_TOKENS", 64)
     monkeypatch.setattr(
         decode_vllm, "FULL", Scope((1, 4, 8), (16, 64), repeats=3, prompt_repeats=3, long=65, first_tokens=(1, 2))
@@ -231,9 +240,51 @@ def test_a_model_can_be_spread_over_cards(small):
     spread = dataclasses.replace(small, options={"tensor_parallel": "2"})
     decode_vllm.measure(spread)
     assert LLM.started[0].arguments["tensor_parallel_size"] == 2
-    counted = [spread.load(parse_key(f"{NAME}/{TEXT}/{name}")).values for name in decoding.HELD]
+    counted = [spread.load(parse_key(f"{NAME}/{TEXT}/{name}?tensor_parallel=2")).values for name in decoding.HELD]
     assert counted == [[2 / 2**10], [1700], [700]]
-    assert spread.load(parse_key(f"{NAME}/{TEXT}/rate?requests=1")).config["cards"] == 2
+    assert spread.load(parse_key(f"{NAME}/{TEXT}/rate?requests=1&tensor_parallel=2")).config["cards"] == 2
+
+
+def test_what_two_cards_do_stands_beside_what_one_does(small):
+    """Told how many, the models that are held against each other are measured, with keys of their own on several."""
+    for cards in ("1", "2"):
+        decode_vllm.measure(dataclasses.replace(small, options={"tensor_parallel": cards}))
+    one, two = LLM.started
+    keys = set(run(small).samples)
+    alone = {text for text in keys if "tensor_parallel" not in text}
+    assert len(alone) == len(keys) / 2 == len(decoding.HELD) + len(decode_vllm.SPREAD.requests) + 1
+    told = run(small).samples[f"{NAME}/{TEXT}/rate?requests=4&tensor_parallel=2"].config
+    expected = {"tensor_parallel": 2, "cards": 2, "nvlink_multicast": "off"}
+    assert expected.items() <= told.items() and told["all_reduce_path"] == "CustomAllreduce, PyNcclCommunicator"
+    assert one.arguments.get("distributed_executor_backend") is None
+    assert two.arguments["distributed_executor_backend"] == "mp"
+    assert {verdict.status for verdict in limits.verdicts(run(small)).values()} <= {"accepted", "suspect"}
+
+
+def test_every_measurement_that_spreads_a_model_has_keys_of_its_own_for_it(small):
+    asked = dataclasses.replace(small, options={"tensor_parallel": "2"})
+    for each in (decode_vllm, serve_vllm, peer_vllm, graphs_vllm):
+        assert {dict(item.parameters).get("tensor_parallel") for item in each.plan(asked)} == {"2"}
+        assert {dict(item.parameters).get("tensor_parallel") for item in each.plan(small)} == {None}
+
+
+def test_the_energy_of_all_cards_counts(small, monkeypatch):
+    used = {0: 5.0, 1: 7.0}
+    monkeypatch.setattr(Card, "__init__", lambda self, number=0: setattr(self, "number", number))
+    monkeypatch.setattr(Card, "read", lambda self: Reading(energy_j=used[self.number]))
+    assert decoding.Bench(small, None, {}, decoding.STEPS, 2)._energy_j() == 12.0
+    used[1] = None
+    assert decoding.Bench(small, None, {}, decoding.STEPS, 2)._energy_j() == 0.0
+
+
+def test_the_fullest_card_decides_whether_a_model_fits(small, monkeypatch):
+    monkeypatch.setattr(Card, "__init__", lambda self, number=0: setattr(self, "number", number))
+    monkeypatch.setattr(Card, "free_bytes", lambda self: 2**33 if self.number == 0 else 1000)
+    asked = dataclasses.replace(small, options={"tensor_parallel": "2"})
+    with pytest.raises(device.NotEnoughMemoryError), vllm.checkpoint(asked, models.subject(TEXT)):
+        pass
+    with vllm.checkpoint(small, models.subject(TEXT)) as settings:
+        assert settings.cards == 1
 
 
 @pytest.mark.parametrize("text", ["0", "3", "two", "-1"])
@@ -264,6 +315,49 @@ def test_a_written_config_has_the_shape_it_was_written_for(tiny, tmp_path):  # n
     assert weights.shape(str(tmp_path)) == TINY
     built = Qwen3ForCausalLM(AutoConfig.from_pretrained(tmp_path))
     assert weights.count(built).parameters == TINY.parameters
+
+
+def test_gemma_4_is_written_as_published_but_for_what_vllm_has_to_be_told(tmp_path):
+    from transformers import AutoConfig
+
+    gemma = models.subject("gemma4-12b-bf16")
+    weights.write_config(gemma, tmp_path)
+    config = AutoConfig.from_pretrained(tmp_path)
+    config.update(weights.overrides(gemma))
+    assert (config.head_dim, config.num_key_value_heads, config.sliding_window) == (256, 8, 1024)
+    assert (config.global_head_dim, config.num_global_key_value_heads) == (512, 1)
+    assert [kind for kind in config.layer_types[:12] if kind == "full_attention"] == ["full_attention"] * 2
+    assert config.layer_types.count("full_attention") == 8 and config.layer_types[5] == "full_attention"
+    assert (config.vocab_size, config.tie_word_embeddings, config.num_hidden_layers) == (262144, True, 48)
+    assert weights.overrides(models.subject("qwen3-4b-bf16")) == {}
+    settings = vllm.Settings("nowhere", "dummy", overrides=weights.overrides(gemma))
+    assert settings.arguments()["hf_overrides"] == {"global_head_dim": 512, "num_global_key_value_heads": 1}
+    assert '--hf-overrides={"global_head_dim":512,"num_global_key_value_heads":1}' in settings.words()
+
+
+def test_a_head_that_two_cards_hold_counts_once(tiny):  # noqa: F811
+    """Two query heads and one of keys and values, each 4 wide, of 8 numbers: half of the latter's 64 are held again."""
+    part = torch.nn.Linear(8, 16, bias=False)
+    part.num_heads, part.num_kv_heads, part.num_kv_head_replicas = 2, 1, 2
+    worker = Worker()
+    worker.model_runner = SimpleNamespace(get_model=lambda: part, model_memory_usage=1)
+    assert worker.told_of_model()["again"] == 8 * 16 * 2 / 4 / 2
+    part.num_kv_head_replicas = 1
+    assert worker.told_of_model()["again"] == 0
+
+
+def test_a_worker_tells_the_ways_of_adding_up_that_are_on(monkeypatch):
+    class CustomAllreduce:
+        disabled = False
+
+    class SymmMemCommunicator:
+        disabled = True
+
+    made = SimpleNamespace(ca_comm=CustomAllreduce(), symm_mem_comm=SymmMemCommunicator(), pynccl_comm=None)
+    module = ModuleType("vllm.distributed")
+    module.get_tp_group = lambda: SimpleNamespace(device_communicator=made)
+    monkeypatch.setitem(sys.modules, "vllm.distributed", module)
+    assert Worker().told_of_sums() == {"all_reduce_path": "CustomAllreduce"}
 
 
 class Linear(torch.nn.Linear):

@@ -12,6 +12,7 @@ from verdicts import (
     BANDWIDTH,
     CASES,
     CPU,
+    FOUR,
     FP8,
     FP8_LIMITS,
     GB_A_STEP,
@@ -21,6 +22,7 @@ from verdicts import (
     PUBLIC,
     RATE,
     RATE_4,
+    WEIGHT,
     judged,
     sample,
     wrong,
@@ -75,6 +77,33 @@ def test_the_best_kernel_is_the_limit():
     assert (verdict.limit, verdict.unit, verdict.from_datasheet) == (100.0, "GB/s", False)
     assert verdict.basis == (f"{MODEL}/loaded_weights", "bandwidth/copy")
     assert verdict.value == pytest.approx(50 * GB_A_STEP) and verdict.factor == pytest.approx(0.5 * GB_A_STEP)
+
+
+def spread_over(cards, *, rate, second=True):
+    """The verdict on a rate of 1 GiB of weights in all; the first card reads 100 GB/s, the second 80."""
+    others = {**BANDWIDTH, f"{WEIGHT}?tensor_parallel={cards}": (1.0, "GiB"), WEIGHT: (9.0, "GiB")}
+    others |= {"bandwidth/sum?card=1": (80.0, "GB/s"), "bandwidth/copy?card=1": (70.0, "GB/s")} if second else {}
+    key = f"{RATE}&tensor_parallel={cards}"
+    return judged(verdicts, key, rate, others=others, machine=FOUR, cards=cards)
+
+
+def test_a_limit_is_summed_over_the_cards_that_were_used_each_as_it_was_measured():
+    verdict = spread_over(2, rate=50.0)
+    assert (verdict.status, verdict.limit) == ("accepted", 180.0)
+    assert verdict.basis == (f"{WEIGHT}?tensor_parallel=2", "bandwidth/copy")
+    assert spread_over(2, rate=175 / GB_A_STEP).status == "accepted"
+    assert spread_over(2, rate=187 / GB_A_STEP).status == "suspect"  # accepted, if the second were like the first
+    assert spread_over(2, rate=225 / GB_A_STEP).status == "rejected"
+
+
+def test_a_card_that_was_not_measured_counts_as_the_best_that_was():
+    assert spread_over(2, rate=50.0, second=False).limit == 200.0
+    assert spread_over(4, rate=50.0).limit == 380.0
+
+
+def test_one_card_is_held_against_the_first():
+    others = {**LIMITS, "bandwidth/sum?card=1": (300.0, "GB/s")}
+    assert judged(verdicts, RATE, 50.0, others=others, machine=FOUR).limit == 100.0
 
 
 def test_a_datasheet_is_the_limit_where_nothing_was_measured_and_says_so():

@@ -1,7 +1,9 @@
 """A throughput is 2 n³ over the time of a product that is right; a type too slow for the machine says so."""
 
 import dataclasses
+from contextlib import nullcontext
 
+import msgspec
 import pytest
 import torch
 from tiny import Watched, failures, session  # noqa: F401  # a fixture
@@ -95,3 +97,14 @@ def test_every_figure_tells_the_clock_before_and_after(small, monkeypatch):
     monkeypatch.setattr(matmul, "Watch", Watched)
     matmul.measure(small)
     assert {small.load(item).config["clock"] for item in matmul.plan(small)} == {"begin end"}
+
+
+def test_products_are_measured_on_each_card(small, monkeypatch):
+    used = []
+    monkeypatch.setattr(device, "on_card", lambda where, number: used.append(number) or nullcontext())
+    monkeypatch.setattr(matmul, "SIZES", {"cpu": (64,)})
+    two = dataclasses.replace(small, quick=False, machine=msgspec.structs.replace(small.machine, accelerators=2))
+    matmul.measure(two)
+    assert used == [0, 1]
+    keys = {str(item) for item in matmul.plan(two) if two.load(item) is not None}
+    assert {"matmul/throughput?dtype=fp32&n=64", "matmul/throughput?card=1&dtype=fp32&n=64"} <= keys

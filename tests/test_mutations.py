@@ -101,7 +101,7 @@ MUTATIONS = [
     ("ceilings", "2 * parameters[1].median", "parameters[1].median"),
     ("ceilings", "and not ceiling.narrow", ""),
     ("ceilings", "narrower = is_narrow(", "narrower = (lambda _: True)("),
-    ("ceilings", "ceiling.value * case.cards", "ceiling.value"),
+    ("ceilings", "ceiling.of(case.cards)", "ceiling.value"),
     ("ceilings", "if factor <= 1 else", "if factor < 1 else"),
     ("ceilings", "device != machine.device", "False"),
     ("ceilings", "name not in machine.name", "False"),

@@ -478,6 +478,17 @@ def test_a_detail_is_one_short_line():
     assert told.startswith("first [31msecond long") and len(told) == session.DETAIL_LENGTH
 
 
+@pytest.mark.parametrize(("device", "memory", "fits"), [("cuda", 200, True), ("cuda", 50, False), ("cpu", 200, False)])
+def test_a_card_whose_host_is_given_more_memory_is_the_same_machine(device, memory, fits):
+    """A virtual machine's memory can grow while it runs; less of it, or another device, is another machine."""
+    before = Machine("a card", device, memory_bytes=100, accelerators=2)
+    after = Machine("a card", device, memory_bytes=memory, accelerators=2)
+    found = Run("here", "executed", before, "2026-11-29T13:45:00Z")
+    assert (session.foreign(found, after) == "") is fits
+    other = Machine("another card", device, memory_bytes=memory, accelerators=2)
+    assert "another machine (name" in session.foreign(found, other)
+
+
 def test_paths_stay_out_of_configuration_and_command(file):
     given = Session(file, "here", MACHINE, options={"weights": "/home/ann/qwen"})
     given.record(KEY, "tok/s", [1.0], {"weights": "/home/ann/qwen", "attention": "sdpa"})

@@ -45,7 +45,7 @@ def failures(session):
 class Watched:
     """A stand-in for the watch of a card's clock, which tells when it was asked."""
 
-    def __init__(self, _device):
+    def __init__(self, _device, _number=0):
         self.asked = []
 
     def begin(self):

@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from measure import device, kernels, weights
+from measure import device, kernels, spread, weights
 from measure.card import Card
 from measure.decoding import Answer, Held, Prompt
 from measure.engines import vllm_worker
 from measure.models import Subject
 from measure.results import Config
-from measure.session import OptionError, Session
+from measure.session import Session
 
 NEEDS = ("vllm", "torch", "transformers")
 
-OPTIONS = ("weights", "tensor_parallel")
+OPTIONS = ("weights", spread.NAME)
 """weights=FOLDER or weights=hub:ID measures a real Qwen3 checkpoint; tensor_parallel=N spreads it over N cards."""
 
 COMMAND = (sys.executable, "-m", "vllm.entrypoints.cli.main")
@@ -66,6 +66,8 @@ class Settings(NamedTuple):
     prefix_cache: bool = False
     graphs: bool = True
     """Whether steps are replayed from CUDA graphs; they are compiled either way."""
+    overrides: dict[str, int] = {}  # noqa: RUF012 (never changed)
+    """What the model's config.json cannot tell this vLLM through transformers."""
 
     def common(self) -> dict[str, Any]:
         """For vLLM however it is started."""
@@ -80,7 +82,13 @@ class Settings(NamedTuple):
             "disable_log_stats": True,
             "seed": 0,
             "compilation_config": graphs if self.graphs else {"cudagraph_mode": "NONE"},
+            **({"distributed_executor_backend": "mp"} if self.cards > 1 else {}),
+            **({"hf_overrides": self.overrides} if self.overrides else {}),
         }
+
+    def spread(self) -> Config:
+        """What a sample's configuration says of the cards."""
+        return {spread.NAME: self.cards, "cards": self.cards, **spread.without_multicast(self.cards)}
 
     def arguments(self) -> dict[str, Any]:
         """For `vllm.LLM`."""
@@ -103,15 +111,6 @@ def config(session: Session) -> Config:
     return {"device": session.device, "weights": "real" if "weights" in session.options else "random"}
 
 
-def cards(session: Session) -> int:
-    """Cards over which the model is spread. Raises OptionError for more than there are."""
-    text = session.options.get("tensor_parallel", "1")
-    most = max(session.machine.accelerators, 1)
-    if not text.isdecimal() or not 1 <= int(text) <= most:
-        raise OptionError(f"tensor_parallel={text}: is no number of cards from 1 to {most}. Choose one that is.")
-    return int(text)
-
-
 @contextmanager
 def checkpoint(session: Session, subject: Subject) -> Iterator[Settings]:
     """Settings for the checkpoint that was given, or for a folder that has the shape alone and is gone afterwards.
@@ -119,37 +118,43 @@ def checkpoint(session: Session, subject: Subject) -> Iterator[Settings]:
     Raises NotEnoughMemoryError for a card too small: an engine that runs out of memory while it starts tells so in its
     log alone.
     """
-    free, spread = Card().free_bytes(), cards(session)
-    needed = MEMORY_FACTOR * subject.weight_bytes / spread
+    cards = spread.cards(session)
+    spread.without_multicast(cards)
+    free, needed = _free_bytes(cards), MEMORY_FACTOR * subject.weight_bytes / cards
     if free is not None and needed > free:
         told = f"{subject} needs {needed / 2**30:.1f} GiB a card, {free / 2**30:.1f} are free"
         raise device.NotEnoughMemoryError(told)
     source = session.options.get("weights")
     if source is not None:
-        yield Settings(weights.place(source), "auto", spread)
+        yield Settings(weights.place(source), "auto", cards)
         return
     with tempfile.TemporaryDirectory() as folder:
         weights.write_config(subject, Path(folder))
-        yield Settings(folder, "dummy", spread)
+        yield Settings(folder, "dummy", cards, overrides=weights.overrides(subject))
+
+
+def _free_bytes(cards: int) -> int | None:
+    """Free memory of the fullest of the first so many cards; None where one does not tell."""
+    free = [Card(number).free_bytes() for number in range(cards)]
+    return min((size for size in free if size is not None), default=None) if None not in free else None
 
 
 @contextmanager
-def released() -> Iterator[None]:
-    """Wait, once what was started inside has ended, until the card has its memory back."""
-    card = Card()
-    before = card.free_bytes()
+def released(cards: int = 1) -> Iterator[None]:
+    """Wait, once what was started inside has ended, until the cards have their memory back."""
+    before = _free_bytes(cards)
     try:
         yield
     finally:
         end = time.monotonic() + RELEASE_S
-        while before and (card.free_bytes() or before) < 0.98 * before and time.monotonic() < end:
+        while before and (_free_bytes(cards) or before) < 0.98 * before and time.monotonic() < end:
             time.sleep(0.2)
 
 
 @contextmanager
 def started(settings: Settings) -> Iterator[VLLM]:
     """A started engine; ended, and the card's memory waited for, whatever happens inside."""
-    with released():
+    with released(settings.cards):
         engine = VLLM(settings)
         try:
             yield engine
@@ -174,13 +179,13 @@ class VLLM:
         self._cache_tokens = int(configured.cache_config.num_gpu_blocks or 0) * int(configured.cache_config.block_size)
         self._told: Config = {
             "prefix_cache": settings.prefix_cache,
-            "tensor_parallel": settings.cards,
-            "cards": settings.cards,
+            **settings.spread(),
             "max_num_seqs": settings.requests,
             "max_model_len": CONTEXT,
             "cuda_graphs": str(getattr(configured.compilation_config.cudagraph_mode, "name", "unknown")).lower(),
             "start_s": started_s,
             **self._llm.collective_rpc("told_of_kernels")[0],
+            **(self._llm.collective_rpc("told_of_sums")[0] if settings.cards > 1 else {}),
         }
 
     @property
@@ -188,10 +193,11 @@ class VLLM:
         return self._told
 
     def held(self) -> Held:
-        """Sums over the cards; what each of them has whole (norms) counts once."""
+        """Sums over the cards. Bytes count on each card that holds them; numbers that several hold count once."""
         parts = self._llm.collective_rpc("told_of_model")
         norms = (len(parts) - 1) * parts[0]["norms"]
-        whole = int(sum(part["parameters"] for part in parts) - norms)
+        again = sum(part["again"] for part in parts)
+        whole = round(sum(part["parameters"] for part in parts) - norms - again)
         embedding = int(sum(part["embedding"] for part in parts))
         return Held(sum(part["loaded_bytes"] for part in parts), whole, whole - embedding)
 
@@ -215,6 +221,7 @@ class VLLM:
         return {}
 
     def traced(self, prompts: list[Prompt], tokens: int) -> kernels.Trace:
+        """Of several cards, what the first does: all of them do the same at the same time."""
         self._llm.collective_rpc("start_tracing")
         self.generate(prompts, tokens)
         return kernels.Trace(**self._llm.collective_rpc("stop_tracing")[0])

@@ -73,12 +73,20 @@ class Ceiling(NamedTuple):
 
     key: str
     value: float
+    """Of one card."""
     peak: float
     """The most that a single repeat of any of them reached."""
+    by_card: tuple[float, ...]
+    """The best of each card that was measured, in their order."""
     alone: bool
     """Whether there is no other sample."""
     narrow: bool
     """Whether one of them was measured with numbers below 16 bits."""
+
+    def of(self, cards: float) -> float:
+        """The sum over so many cards, the first ones; one that was not measured counts as the best that was."""
+        known = self.by_card[: int(cards)]
+        return sum(known) + (cards - len(known)) * self.value
 
 
 class Member(NamedTuple):
@@ -149,13 +157,24 @@ class Sound:
         values = {text: self.samples[text].median / cards(self.samples[text]) for text in keys}
         first = max(keys, key=lambda text: values[text])
         peak = max(highest(self.samples[text]) / cards(self.samples[text]) for text in keys)
-        return Ceiling(first, values[first], peak, len(keys) == 1, any(_has_narrow_type(text) for text in keys))
+        narrow = any(_has_narrow_type(text) for text in keys)
+        alone = len([text for text in keys if "card" not in dict(parse_key(text).parameters)]) == 1
+        return Ceiling(first, values[first], peak, _by_card(values), alone, narrow)
 
 
 def highest(sample: AnySample) -> float:
     """The most that a sample is known to have reached: its largest value, else the upper end of its interval."""
     values = [] if isinstance(sample, Report) else sample.values
     return max(values, default=max(sample.median, sample.interval[1]))
+
+
+def _by_card(values: Mapping[str, float]) -> tuple[float, ...]:
+    """The largest of the values of each card, by the number that their keys tell; the first card's tell none."""
+    found: dict[int, float] = {}
+    for text, value in values.items():
+        number = int(dict(parse_key(text).parameters).get("card", 0))
+        found[number] = max(value, found.get(number, 0.0))
+    return tuple(found[number] for number in sorted(found))
 
 
 def _has_narrow_type(text: str) -> bool:
@@ -199,8 +218,9 @@ class Case(Struct, frozen=True):
         return cards(self.sample)
 
     def beside(self, quantity: str) -> tuple[str, AnySample] | None:
-        """A sound sample of the same measurement and subject, and its key."""
-        text = str(Key(self.key.measurement, self.key.subject, quantity))
+        """A sound sample of the same measurement, subject and number of cards, and its key."""
+        spread = tuple(pair for pair in self.key.parameters if pair[0] == "tensor_parallel")
+        text = str(Key(self.key.measurement, self.key.subject, quantity, spread))
         sample = self.sound.samples.get(text)
         return (text, sample) if sample is not None else None
 

@@ -1,6 +1,7 @@
 """Rules of the roofline: no sample moves or computes more than its machine can, and none should do far less.
 
-Limits are what the run itself measured, else a datasheet's figure, for as many cards as the sample used.
+Limits are what the run itself measured, else a datasheet's figure, summed over the cards that the sample used. What a
+model spread over cards has loaded counts on each of them, so that what all of them hold whole is read by each.
 """
 
 from __future__ import annotations
@@ -168,10 +169,10 @@ def _cache_read(case: Case) -> float:
 def _against(
     case: Case, value: float, ceiling: Ceiling | None, unit: str, basis: tuple[str, ...] = (), more: float = 1.0
 ) -> Verdict | None:
-    """A value against a ceiling for as many cards as the sample used. `more`: how far it may exceed it besides."""
+    """A value against a ceiling summed over the cards that the sample used. `more`: how far it may go beyond."""
     if ceiling is None:
         return None
-    limit = ceiling.value * case.cards
+    limit = ceiling.of(case.cards)
     factor = value / limit
     allowed = (thresholds.ONE_KERNEL if ceiling.alone else thresholds.TOLERANCE) * more
     status: Status = "accepted" if factor <= thresholds.TOLERANCE else "suspect" if factor <= allowed else "rejected"

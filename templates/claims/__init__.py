@@ -5,7 +5,7 @@ Each word that judges (near, much, most) is a threshold of thresholds.toml. A pa
 
 from __future__ import annotations
 
-from templates.claims import decoding, magpie, patch, recognition, step, synthesis, turn
+from templates.claims import cards, decoding, magpie, patch, recognition, step, synthesis, turn
 from templates.claims.register import Predicate
 from templates.facts.edition import Edition
 from templates.truth import Claim
@@ -13,6 +13,7 @@ from templates.truth import Claim
 CLAIMS: dict[str, Predicate] = {
     **decoding.register,
     **step.register,
+    **cards.register,
     **synthesis.register,
     **patch.register,
     **magpie.register,

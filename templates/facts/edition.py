@@ -9,6 +9,7 @@ from measure.limits import STATUSES, Verdict
 from measure.results import Results, Run
 from templates import config
 from templates.config import Told
+from templates.facts.cards import Cards
 from templates.facts.group import Group, fact
 from templates.facts.language_model import Batch, LanguageModel, Narrowed
 from templates.facts.machine import MachineFacts
@@ -235,6 +236,7 @@ class Edition:
             model.among_engines = len({other.engine for other in self.models}) > 1
         self.pairs = list(_pairs(self.models))
         self.thresholds = Thresholds("threshold")
+        self.cards = Cards(edition, self.machine(told.cards or told.models), self.models)
         self.overall = Overall(edition, self.models, self.pairs, self.thresholds)
         self.evidence = Evidence("evidence")
         self.speaker = self.machine(told.voxcpm)
@@ -327,8 +329,9 @@ class Edition:
     def groups(self) -> list[Group]:
         machines = list(dict.fromkeys([self.focus.machine, self.direct, *self._machines.values()]))
         models = list(dict.fromkeys([self.focus, *self.models]))
+        spread = [group for group in self.cards.groups if group not in models]
         speech: list[Group] = [self.voxcpm, self.magpie, self.synthesis, self.recognition, self.turn]
-        return [*machines, *models, *self.pairs, self.overall, *speech, self.thresholds, self.evidence]
+        return [*machines, *models, *spread, *self.pairs, self.overall, *speech, self.thresholds, self.evidence]
 
     def all_groups(self) -> Iterator[Group]:
         """Every group, parts after the group they belong to."""

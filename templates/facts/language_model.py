@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial, reduce
 from operator import add
 
-from measure import models
+from measure import models, spread
 from measure.results import Key, Sample, key
 from templates.facts.constants import (
     BYTES_PER_PARAMETER,
@@ -34,14 +34,17 @@ class LanguageModel(Group):
 
     heading = "model"
 
-    def __init__(self, samples: Samples, machine: MachineFacts, measurement: str, subject: str) -> None:
+    def __init__(self, samples: Samples, machine: MachineFacts, measurement: str, subject: str, cards: int = 1) -> None:
         self.engine = measurement.removeprefix("decode_")
-        super().__init__(f"{samples.run_id}.{self.engine}.{subject}", model=subject, engine=self.engine)
+        path = f"{samples.run_id}.{self.engine}.{subject}" + (f".on{cards}" if cards > 1 else "")
+        super().__init__(path, model=subject, engine=self.engine, cards=cards)
+        self.heading = "model_on_cards" if cards > 1 else "model"
+        self.cards, self.told = cards, spread.told(cards)
         self.samples, self.machine, self.measurement, self.subject = samples, machine, measurement, subject
         self.model, _, self.precision = subject.rpartition("-")
-        counts = samples.numbers(measurement, subject, ("rate", "first_token"), "requests")
+        counts = samples.numbers(measurement, subject, ("rate", "first_token"), "requests", cards)
         self._batches = {requests: Batch(self, requests) for requests in counts}
-        lengths = samples.numbers(measurement, subject, ("prefill_rate",), "tokens")
+        lengths = samples.numbers(measurement, subject, ("prefill_rate",), "tokens", cards)
         self._prompts = {tokens: Prompt(self, tokens) for tokens in lengths}
         self.repeated = Repeated(self)
         self.step, self.graphs, self.peer = Step(self), Graphs(self), Peer(self)
@@ -49,7 +52,7 @@ class LanguageModel(Group):
         """Whether other engines decode in the same edition, so that a label has to name this one's."""
 
     def key(self, quantity: str, **parameters: object) -> Key:
-        return key(self.measurement, quantity, self.subject, **parameters)
+        return key(self.measurement, quantity, self.subject, **self.told, **parameters)
 
     def parts(self) -> Iterator[Group]:
         yield from self.batches
@@ -411,7 +414,8 @@ class Batch(Group):
 
     @property
     def _served(self) -> Key:
-        return key(f"serve_{self.model.engine}", "first_token", self.model.subject, requests=self.requests)
+        told = {"requests": self.requests, **self.model.told}
+        return key(f"serve_{self.model.engine}", "first_token", self.model.subject, **told)
 
     @fact("1", decimals=0)
     def slots(self) -> Quantity:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from measure import device
 from measure.results import Key, key
 from templates.facts.group import Group, fact
 from templates.facts.samples import Samples
@@ -30,40 +31,46 @@ class Product(Group):
         return self.samples.get(self.wanted, "TFLOPS")
 
 
-def _names_product(wanted: Key) -> bool:
-    """Whether a key names a type and a size, and nothing else."""
+def _names_product(wanted: Key, card: int) -> bool:
+    """Whether a key names a type and a size on this card, and nothing else."""
     told = dict(wanted.parameters)
-    return set(told) == {"dtype", "n"} and told["n"].isdecimal()
+    fits = set(told) == {"dtype", "n", *device.of_card(card)} and device.card_of(wanted) == card
+    return fits and told["n"].isdecimal()
 
 
 class MachineFacts(Group):
-    """The ceilings of one run's machine."""
+    """The ceilings of one run's machine; of one card where it has several."""
 
     heading = "machine"
 
-    def __init__(self, samples: Samples) -> None:
-        super().__init__(samples.run_id, machine=samples.run_id)
-        self.samples = samples
+    def __init__(self, samples: Samples, card: int = 0) -> None:
+        path = f"{samples.run_id}.card{card}" if card else samples.run_id
+        super().__init__(path, machine=samples.run_id, card=card)
+        self.heading = "card" if card else "machine"
+        self.samples, self.card = samples, card
         self.products = [
             Product(self.path, samples, wanted)
             for wanted in samples.keys("matmul", "throughput")
-            if _names_product(wanted)
+            if _names_product(wanted, card)
         ]
 
     def parts(self) -> Iterator[Group]:
         yield from self.products
 
+    def _kernel(self, name: str) -> Key:
+        return key("bandwidth", name, "", **device.of_card(self.card))
+
     @fact("GB/s")
     def sum(self) -> Quantity:
-        return self.samples.get(key("bandwidth", "sum"), "GB/s")
+        return self.samples.get(self._kernel("sum"), "GB/s")
 
     @fact("GB/s")
     def copy(self) -> Quantity:
-        return self.samples.get(key("bandwidth", "copy"), "GB/s")
+        return self.samples.get(self._kernel("copy"), "GB/s")
 
     @fact("GB/s")
     def triad(self) -> Quantity:
-        return self.samples.get(key("bandwidth", "triad"), "GB/s")
+        return self.samples.get(self._kernel("triad"), "GB/s")
 
     @fact("GB/s")
     def bandwidth(self) -> Quantity:
@@ -80,11 +87,11 @@ class MachineFacts(Group):
 
     @fact("1", decimals=0)
     def sum_repeats(self) -> Quantity:
-        return self.samples.repeats(key("bandwidth", "sum"))
+        return self.samples.repeats(self._kernel("sum"))
 
     @fact("GiB")
     def buffer(self) -> Quantity:
-        return self.samples.configured(key("bandwidth", "sum"), "buffer_bytes", "B")
+        return self.samples.configured(self._kernel("sum"), "buffer_bytes", "B")
 
     @fact("GB")
     def memory(self) -> Quantity:

@@ -29,7 +29,7 @@ class Peer(Group):
     @fact("tok/s")
     def tool_rate(self) -> Quantity:
         """By the tool that comes with the engine."""
-        peer = key(f"peer_{self.model.engine}", "rate", self.model.subject, requests=1)
+        peer = key(f"peer_{self.model.engine}", "rate", self.model.subject, requests=1, **self.model.told)
         return self.model.samples.get(peer, "tok/s")
 
     @fact("%", decimals=1)

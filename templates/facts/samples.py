@@ -6,6 +6,7 @@ import math
 
 from msgspec.structs import replace
 
+from measure import spread
 from measure.recognition.capacity import percentile
 from measure.results import AnySample, Import, Key, ResultsError, Run, Sample, parse_key
 from templates.facts.verdicts import Verdicts
@@ -89,21 +90,29 @@ class Samples:
         samples = [self.run.samples[str(k)] for k in self.parsed if k.measurement == measurement] if self.run else []
         return {str(sample.config["weights"]) for sample in samples if "weights" in sample.config}
 
-    def subjects(self, quantity: str) -> list[tuple[str, str]]:
-        """Pairs of measurement and subject for which the run holds `quantity`, in the order of the run."""
+    def subjects(self, quantity: str, cards: int = 1) -> list[tuple[str, str]]:
+        """Pairs of measurement and subject for which the run holds `quantity` on so many cards, in the run's order."""
         return list(
             dict.fromkeys(
                 (k.measurement, k.subject)
                 for k in self.parsed
-                if k.quantity == quantity and k.subject and k.measurement.startswith("decode_")
+                if k.quantity == quantity and k.subject and k.measurement.startswith("decode_") and _cards(k) == cards
             )
         )
 
-    def numbers(self, measurement: str, subject: str, quantities: tuple[str, ...], parameter: str) -> list[int]:
-        """The values that `parameter` takes in the keys of these quantities, ascending."""
+    @property
+    def spreads(self) -> set[int]:
+        """Numbers of cards over which the run's models were spread, those above one."""
+        return {_cards(parsed) for parsed in self.parsed} - {1}
+
+    def numbers(
+        self, measurement: str, subject: str, quantities: tuple[str, ...], parameter: str, cards: int = 1
+    ) -> list[int]:
+        """The values that `parameter` takes in the keys of these quantities on so many cards, ascending."""
         found = set()
         for parsed in self.parsed:
-            if parsed.subject == subject and parsed.measurement == measurement and parsed.quantity in quantities:
+            of = parsed.subject == subject and parsed.measurement == measurement and _cards(parsed) == cards
+            if of and parsed.quantity in quantities:
                 found |= {int(value) for name, value in parsed.parameters if name == parameter and value.isdigit()}
         return sorted(found)
 
@@ -153,3 +162,8 @@ class Samples:
         if isinstance(sample, Import):
             return Kind.IMPORTED
         return _KINDS[self.run.kind if self.run else "executed"]
+
+
+def _cards(parsed: Key) -> int:
+    """Cards that a key tells of."""
+    return int(dict(parsed.parameters).get(spread.NAME, 1))

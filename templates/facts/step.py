@@ -93,7 +93,7 @@ class Graphs(Group):
         """Which of the two a measurement of its own made; the other one is the engine's usual way."""
 
     def key(self, quantity: str, **parameters: object) -> Key:
-        return key(f"graphs_{self.model.engine}", quantity, self.model.subject, **parameters)
+        return key(f"graphs_{self.model.engine}", quantity, self.model.subject, **self.model.told, **parameters)
 
     def _rate(self, state: str) -> Quantity:
         if state != self.switched:

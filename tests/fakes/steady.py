@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
+from measure import spread
 from measure.results import key
 
 SUMMARY = "three numbers that never change"
 NEEDS = ("msgspec",)
-OPTIONS = ("pace",)
+OPTIONS = ("pace", spread.NAME)
 
 
 def plan(session):
-    return [key("steady", "rate", "qwen3-0.6b-bf16", requests=n) for n in (1, 4, 16)]
+    told = spread.told(int(spread.asked(session.options)))
+    return [key("steady", "rate", "qwen3-0.6b-bf16", requests=n, **told) for n in (1, 4, 16)]
 
 
 def seconds(session):

@@ -1,0 +1,140 @@
+"""What is said of a model spread over two cards follows from samples made by hand, in each outcome."""
+
+import pytest
+
+from measure.results import Machine, Results, Run, Sample
+from templates import claims
+from templates.config import Told
+from templates.facts.edition import Edition
+
+MODEL = "qwen3-4b-bf16"
+HOST = Machine("2 x a card", "cuda", "a processor", memory_bytes=2**34, accelerators=2)
+
+
+def sample(unit, value, **config):
+    return Sample(unit, [value] * 5, "2026-11-01", "python -m measure run x", config)
+
+
+def of_model(cards, rate, many, weights):
+    """The samples of a model on so many cards: one request, 64 requests, GB of weights."""
+    told = f"tensor_parallel={cards}" if cards > 1 else ""
+    path, more = f"decode_vllm/{MODEL}", {"cards": cards, "tensor_parallel": cards}
+    return {
+        f"{path}/loaded_weights{told and '?' + told}": sample("GB", weights, **more),
+        f"{path}/parameters_without_embeddings{told and '?' + told}": sample("param", 3.6e9, **more),
+        f"{path}/rate?requests=1{told and '&' + told}": sample("tok/s", rate, requests=1, **more),
+        f"{path}/rate?requests=64{told and '&' + told}": sample("tok/s", many, requests=64, **more),
+        f"{path}/step_kernel_time{told and '?' + told}": sample("ms", 1.5, exchange_ms=0.5 * (cards - 1), **more),
+    }
+
+
+SAMPLES = {
+    "bandwidth/sum": sample("GB/s", 4000.0),
+    "bandwidth/copy": sample("GB/s", 3900.0),
+    "bandwidth/sum?card=1": sample("GB/s", 3600.0),
+    "bandwidth/copy?card=1": sample("GB/s", 3800.0),
+    "matmul/throughput?dtype=bf16&n=8192": sample("TFLOPS", 700.0),
+    "matmul/throughput?card=1&dtype=bf16&n=8192": sample("TFLOPS", 600.0),
+    "link/copy?to=1&ways=1": sample("GB/s", 380.0),
+    "link/copy?to=1&ways=2": sample("GB/s", 700.0),
+    "link/all_reduce_time?bytes=8192&graphs=on": sample("ms", 0.01, nvlink_multicast="off"),
+    "link/all_reduce_time?bytes=8192&graphs=off": sample("ms", 0.02, nvlink_multicast="off"),
+    "link/all_reduce_bandwidth?bytes=268435456": sample("GB/s", 350.0),
+    **of_model(1, 200.0, 10_000.0, 8.0),
+    **of_model(2, 250.0, 15_000.0, 8.4),
+}
+
+
+def edition(more=(), less="none", told=None):
+    kept = {text: made for text, made in SAMPLES.items() if less not in text}
+    two = Run("two", "executed", HOST, "2026-11-01", {**kept, **dict(more)})
+    one = Run("one", "executed", Machine("a card", "cuda"), "2026-11-01", {})
+    return Edition("x", told or Told(models="one", cards="two"), Results([one, two]))
+
+
+def outcomes(told):
+    judged = claims.judge(told)
+    return tuple(judged[name].outcome.value for name in ("cards_raise_ceiling", "cards_raise_speed"))
+
+
+def test_the_bandwidths_of_the_cards_add_up_each_by_its_own_best_kernel():
+    cards = edition().cards
+    assert (cards.number, cards.machine.bandwidth.value) == (2, 4000)
+    assert cards.together.bandwidth.value == 4000 + 3800
+    assert cards.together.compute_in("bf16").value == 700 + 600
+    assert [fact.name for fact in cards.together.own_facts()] == ["two.on2.bandwidth"]
+
+
+def test_a_ceiling_is_the_summed_bandwidth_over_the_bytes_that_all_cards_hold():
+    """4,000 / 8 and 7,800 / 8.4 tokens a second; what both cards have whole is in the bytes of each."""
+    (model,) = edition().cards.models
+    assert model.one.ceiling.value == pytest.approx(500)
+    assert model.several.ceiling.value == pytest.approx(7800 / 8.4)
+    assert model.ceiling_gain.value == pytest.approx(7800 / 8.4 / 500)
+    assert model.ceiling_part.to("%").value == pytest.approx(100 * 7800 / 8.4 / 1000)
+
+
+def test_what_is_reached_of_either_ceiling_and_how_much_faster_two_cards_are():
+    (model,) = edition().cards.models
+    assert (model.gain.value, model.widest_gain.value) == (1.25, 1.5)
+    assert model.one.share.to("%").value == pytest.approx(100 * 8 * 200 / 4000)
+    assert model.several.share.to("%").value == pytest.approx(100 * 8.4 * 250 / 7800)
+    overall = edition().cards
+    assert (overall.speed_gain_low.value, overall.share_high.value) == (1.25, pytest.approx(100 * 8.4 * 250 / 7800))
+
+
+def test_the_sums_of_a_step_are_two_a_layer():
+    """36 layers: 72 sums of 0.01 ms in a step of 4 ms; of the profiled kernels, 0.5 ms pass data between the cards."""
+    (model,) = edition().cards.models
+    assert (model.sums.value, model.sums_time.to("ms").value) == (72, pytest.approx(0.72))
+    assert model.sums_share.to("%").value == pytest.approx(18)
+    assert (model.exchange.to("ms").value, model.exchange_share.to("%").value) == (0.5, pytest.approx(12.5))
+
+
+def test_the_link_is_told():
+    link = edition().cards.link
+    told = [link.one_way, link.both_ways, link.small_sum, link.launched_sum, link.bus]
+    assert [quantity.value for quantity in told] == [380, 700, 0.01, 0.02, 350]
+    assert (link.small.to("KiB").value, link.multicast) == (8, "off")
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        ({}, ("holds", "refuted")),  # 7,800 / 8.4 over 4,000 / 8: 93% of double; 1.25 times: 62%
+        (of_model(2, 330.0, 1.0, 8.0), ("holds", "holds")),  # 1.65 times: 82%
+        (of_model(2, 330.0, 1.0, 11.0), ("refuted", "holds")),  # 71% of double
+        ({"bandwidth/sum?card=1": sample("GB/s", 900.0), "bandwidth/copy?card=1": sample("GB/s", 900.0)},
+         ("refuted", "refuted")),
+    ],
+)  # fmt: skip
+def test_more_cards_raise_the_ceiling_and_the_speed_or_they_do_not(samples, expected):
+    assert outcomes(edition(samples)) == expected
+
+
+@pytest.mark.parametrize("less", ["tensor_parallel=2", "rate?requests=1&", "loaded_weights?"])
+def test_without_the_samples_nothing_is_concluded(less):
+    assert outcomes(edition(less=less))[1 if less.startswith("rate") else 0] == "undecided"
+
+
+def test_a_second_card_that_was_not_measured_leaves_the_sum_unmeasured():
+    told = edition(less="card=1")
+    assert not told.cards.together.bandwidth.measured
+    assert outcomes(told) == ("undecided", "refuted")
+
+
+def test_without_cards_in_the_edition_there_is_nothing_but_the_reason():
+    alone = edition(told=Told(models="one"))
+    assert (alone.cards.models, alone.cards.together) == ([], None)
+    assert outcomes(alone) == ("undecided", "undecided")
+    assert not alone.cards.ceiling_gain_low.measured
+
+
+def test_the_runs_models_are_those_on_one_card_and_all_samples_are_asked_for():
+    """Also where the same run tells of both: then no fact is there twice."""
+    told = edition(told=Told(models="two"))
+    assert [(model.subject, model.cards) for model in told.models] == [(MODEL, 1)]
+    assert [batch.requests for batch in told.models[0].batches] == [1, 64]
+    assert told.cards.models[0].one is told.models[0]
+    assert told.facts and list(told.unused_samples()) == []
+    assert list(edition().unused_samples()) == [] and edition().models == []
