@@ -30,7 +30,7 @@ INDEX = Path("search") / "search_index.json"
 TERRITORIES = {"ko": "ko_KR", "en": "en_GB", "zh": "zh_CN"}
 """Languages as cards in messages name them."""
 
-BOOSTS = {"": 0.1, "calculator/": 0.5, "compare/": 0.3, "data/": 0.3, "method/": 0.5, "own/": 0.5}
+BOOSTS = {"": 0.1, "calculator/": 0.5, "compare/": 0.1, "data/": 0.3, "method/": 0.5, "own/": 0.5}
 """What hits count beside those in the article, which explains what the other pages only name."""
 
 

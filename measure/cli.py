@@ -267,7 +267,8 @@ def check(file: ResultsFile = RESULTS) -> None:
         screen.out.print(f"{verdict.status}  {run_id}  {text}  {screen.value(run.samples[text])}  {reason(verdict)}")
     counts = (f"{sum(row[4].status == status for row in rows)} {status}" for status in limits.STATUSES)
     screen.out.print(f"{file.name}: {', '.join(counts)}")
-    for told in (told for run in data.runs for told in inspection.unknown(run, registry.find())):
+    known = registry.find()
+    for told in (told for run in data.runs for told in inspection.unknown(run, known)):
         screen.err.print(f"warning: {file.name}: {screen.plain(told)}")
     _refuse_dates(data, file)
 

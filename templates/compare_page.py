@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from itertools import accumulate, takewhile
+from collections.abc import Sequence
+from itertools import accumulate, takewhile, zip_longest
 
 from markupsafe import Markup
 
@@ -38,6 +39,8 @@ class Beside:
         self.sides, self.voices = sides, voices
         self.voice = voices[sides[0].edition.id]
         self.titles = [safe(self.voice.labels.get("edition", edition.id)) for edition in sides.editions]
+        self.kinds = [" ".join(sorted({run.machine.device for run in edition.runs})) for edition in sides.editions]
+        """The kinds of machine of each edition, by which the columns of numbers are chosen."""
 
     def bars(self) -> Markup:
         """The same models on several machines; empty where no model ran on more than one."""
@@ -58,9 +61,10 @@ class Beside:
         body = "".join([self._row(line, sides, titles) for line in self.sides.lines if line.group == group])
         return marked(f'<table class="beside">{self._head("conclusion", titles)}<tbody>{body}</tbody></table>')
 
-    def _head(self, first: str, titles: list[str]) -> str:
-        names = "".join([f'<th scope="col">{name}</th>' for name in (self._said(first), *titles)])
-        return f"<thead><tr>{names}</tr></thead>"
+    def _head(self, first: str, titles: list[str], kinds: Sequence[str] = ()) -> str:
+        named = zip_longest(titles, kinds)
+        names = "".join([f'<th scope="col"{_of_kinds(kind)}>{name}</th>' for name, kind in named])
+        return f'<thead><tr><th scope="col">{self._said(first)}</th>{names}</tr></thead>'
 
     def _row(self, line: Line, sides: list[Side], titles: list[str]) -> str:
         told = [self._told(line.name, side) + self._why(line, side) for side in sides]
@@ -85,7 +89,7 @@ class Beside:
     def numbers(self) -> Markup:
         """The headline numbers as an HTML table."""
         bodies = "".join([self._part(name, rows) for name, rows in parts(self.sides.editions)])
-        return marked(f'<table class="beside numbers">{self._head("number", self.titles)}{bodies}</table>')
+        return marked(f'<table class="beside numbers">{self._head("number", self.titles, self.kinds)}{bodies}</table>')
 
     def _part(self, name: str, rows: list[Row]) -> str:
         title = f'<th colspan="{len(self.sides) + 1}" scope="rowgroup">{self._said(name)}</th>'
@@ -93,10 +97,13 @@ class Beside:
 
     def _figures(self, row: Row) -> str:
         cells = [
-            cell(title, "".join([self._figure(figure, self.voices[edition.id]) for figure in figures or [NONE]]))
-            for title, edition, figures in zip(self.titles, self.sides.editions, row.cells, strict=True)
+            cell(title, "".join([self._figure(figure, self.voices[edition.id]) for figure in figures or [NONE]]), kinds)
+            for title, edition, figures, kinds in zip(
+                self.titles, self.sides.editions, row.cells, self.kinds, strict=True
+            )
         ]
-        return f'<tr><th scope="row">{safe(row.name(self.voice))}</th>{"".join(cells)}</tr>'
+        chosen = f' data-model="{row.model}" data-engine="{row.engine}"' if row.model else ""
+        return f'<tr{chosen}><th scope="row">{safe(row.name(self.voice))}</th>{"".join(cells)}</tr>'
 
     @staticmethod
     def _figure(figure: Figure, voice: Voice) -> str:
@@ -118,9 +125,13 @@ def path_of(side: Quantity) -> str:
     return ".".join([parts[0] for parts in alike])
 
 
-def cell(edition: str, inside: str) -> str:
+def cell(edition: str, inside: str, kinds: str | None = None) -> str:
     """A cell that names its edition, for a screen with no room for columns."""
-    return f'<td data-edition="{edition}">{inside}</td>'
+    return f'<td{_of_kinds(kinds)} data-edition="{edition}">{inside}</td>'
+
+
+def _of_kinds(kinds: str | None) -> str:
+    return "" if kinds is None else f' data-kinds="{kinds}"'
 
 
 class Telling:

@@ -30,6 +30,9 @@ class Row(NamedTuple):
 
     name: Callable[[Voice], str]
     cells: list[list[Figure]]
+    model: str = ""
+    engine: str = ""
+    """What it was measured with, where it is one model on one engine."""
 
 
 def parts(editions: Sequence[Edition]) -> list[tuple[str, list[Row]]]:
@@ -95,7 +98,7 @@ def _models(editions: Sequence[Edition], *names: str) -> Iterator[Row]:
     for (subject, engine), models in found.items():
         if len(models) > 1:
             cells = [list(_figure(models.get(edition.id), edition, names)) for edition in editions]
-            yield Row(_title(subject, engine), cells)
+            yield Row(_title(subject, engine), cells, subject.rpartition("-")[0], engine)
 
 
 def _title(subject: str, engine: str) -> Callable[[Voice], str]:

@@ -17,8 +17,11 @@ from markupsafe import Markup
 from measure import limits
 from measure.results import Results, ResultsError
 from templates import charts, claims, config, description
+from templates.all_runs import AllRuns, Point, others
+from templates.all_runs_page import OnAllRuns
 from templates.calculator.page import Calculator
 from templates.charts import figure
+from templates.claims import all_runs as claims_of_all
 from templates.compare import Side, Sides
 from templates.compare_page import Beside
 from templates.config import ConfigError
@@ -86,7 +89,8 @@ def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told
     for edition in editions(results):
         judged = claims.judge(edition)
         for name, outcome in (force or {}).items():
-            judged[name] = replace(judged[name], forced=outcome)
+            if name not in claims_of_all.CLAIMS:
+                judged[name] = replace(judged[name], forced=outcome)
         told.append(Told(edition, judged, charts.charts(edition)))
     return told
 
@@ -94,11 +98,11 @@ def tell(results: Results, force: dict[str, Outcome] | None = None) -> list[Told
 @_nothing_collected()
 def pages(results: Results, force: dict[str, Outcome] | None = None) -> dict[str, str]:
     """Every rendered file by its path below docs/. Raises RenderError for a template that is wrong."""
-    return pages_of(tell(results, force))
+    return pages_of(tell(results, force), force)
 
 
 @_nothing_collected()
-def pages_of(told: list[Told]) -> dict[str, str]:
+def pages_of(told: list[Told], force: dict[str, Outcome] | None = None) -> dict[str, str]:
     """The same of editions that are told already."""
     runs = _executed(told)
     files: dict[str, str] = {}
@@ -106,7 +110,7 @@ def pages_of(told: list[Told]) -> dict[str, str]:
     for each in told:
         of_edition, said[each.edition.id] = _edition(each, told[0], runs[each.edition.id])
         files |= of_edition
-    around, said_around = _around(told, files)
+    around, said_around = _around(told, files, force)
     files |= around
     for each in told:
         files |= _receipts(each, said[each.edition.id] | said_around[each.edition.id])
@@ -199,7 +203,9 @@ def _compared(edition: Edition, voice: Voice) -> list[Compared]:
     return found
 
 
-def _around(told: list[Told], articles: dict[str, str]) -> tuple[dict[str, str], dict[str, set[str]]]:
+def _around(
+    told: list[Told], articles: dict[str, str], force: dict[str, Outcome] | None
+) -> tuple[dict[str, str], dict[str, set[str]]]:
     """The pages around the article: what this is and where each edition is, all editions side by side, the method,
     one's own machine.
 
@@ -215,14 +221,22 @@ def _around(told: list[Told], articles: dict[str, str]) -> tuple[dict[str, str],
         # hooks/pages.py shows this start page in the place of the committed one, which stays as it is.
         places += [("here/start", "start", "", everywhere)]
         places += [(f"here/{name}", name, "../../", everywhere) for name in ("compare", "calculator")]
+    untold = others([each.edition for each in told])
+    of_all = {id(sides): Decoded.of(sides, untold, force) for sides in (public, everywhere)}
     pages, said = {}, {each.edition.id: set[str]() for each in told}
     for language, (name, folder, up, sides) in product(LANGUAGES, places):
         voices = {e.edition.id: Voice(language, f"{up}{e.edition.id}/receipts/", e.shared) for e in told}
         page = Page(told[0], voices[told[0].edition.id])
+        decoded = of_all[id(sides)]
+        machines = OnAllRuns(decoded.points, decoded.claims, sides[0], voices, "here" if "/" in name else "all", up)
+        if folder == "compare":
+            pages[machines.file] = machines.drawing()
         pages[f"{language}/{name}.md"] = page.render(
             f"{folder}/{language}.md.j2",
             editions=sides.editions,
             beside=Beside(sides, voices),
+            machines=machines,
+            of_all=Claims(decoded.claims),
             data=Data(told[0].edition.results, page.voice),
             up=Markup("../" if up == "../../" else ""),
             own=Markup("here/" if sides is everywhere and sides is not public else ""),
@@ -233,6 +247,18 @@ def _around(told: list[Told], articles: dict[str, str]) -> tuple[dict[str, str],
         for edition, voice in voices.items():
             said[edition] |= voice.said
     return pages, said
+
+
+class Decoded(NamedTuple):
+    """All runs that decoded, as the pages that set these editions side by side tell them, and what follows."""
+
+    points: AllRuns
+    claims: dict[str, Claim]
+
+    @classmethod
+    def of(cls, sides: Sides, untold: list[Point], force: dict[str, Outcome] | None) -> Decoded:
+        points = AllRuns(sides.editions, untold)
+        return cls(points, claims_of_all.judge(points, force))
 
 
 class Page:

@@ -10,7 +10,7 @@ from paths import RESULTS, TEMPLATES
 
 from measure.store import load
 from templates import render, typography
-from templates.claims import CLAIMS
+from templates.claims import CLAIMS, all_runs
 from templates.environment import environment
 from templates.labels import LANGUAGES
 from templates.truth import Outcome
@@ -68,10 +68,10 @@ def test_the_lint_for_figures_sees_one():
 
 
 def claim_asked(test: nodes.Node) -> tuple[str, str] | None:
-    """`c.NAME.ASKED` as (NAME, ASKED)."""
+    """`c.NAME.ASKED` as (NAME, ASKED), and of what is concluded from all runs `of_all.NAME.ASKED`."""
     if isinstance(test, nodes.Getattr) and isinstance(test.node, nodes.Getattr):
         owner = test.node.node
-        if isinstance(owner, nodes.Name) and owner.name == "c":
+        if isinstance(owner, nodes.Name) and owner.name in ("c", "of_all"):
             return test.node.attr, test.attr
     return None
 
@@ -100,6 +100,7 @@ def test_each_claim_has_three_sentences(path):
         "{% if c.a.holds %}yes{% else %}no{% endif %}",
         "{% if c.a.holds %}yes{% elif c.b.refuted %}no{% else %}?{% endif %}",
         "{% if c.a.holds %}yes{% elif c.a.refuted %}no{% endif %}",
+        "{% if of_all.a.holds %}yes{% else %}?{% endif %}",
     ],
 )
 def test_the_lint_for_branches_sees_a_missing_one(text):
@@ -117,7 +118,7 @@ def sections(path) -> dict[str, dict[str, list[str]]]:
                 found[current] = {"facts": [], "claims": []}
         elif isinstance(node, nodes.Getattr):
             dotted = name_of(node)
-            if dotted.startswith("c."):
+            if dotted.startswith(("c.", "of_all.")):
                 found[current]["claims"].append(dotted.split(".")[1])
             elif dotted:
                 found[current]["facts"].append(dotted)
@@ -152,12 +153,12 @@ def test_languages_tell_the_same(folder):
 
 def test_every_claim_is_told():
     told = {name for path in FILES for part in sections(path).values() for name in part["claims"]}
-    assert told == set(CLAIMS)
+    assert told == {*CLAIMS, *all_runs.CLAIMS}
 
 
 @pytest.fixture(scope="module", params=[None, *Outcome], ids=str)
 def rendered(request):
-    force = None if request.param is None else dict.fromkeys(CLAIMS, request.param)
+    force = None if request.param is None else dict.fromkeys([*CLAIMS, *all_runs.CLAIMS], request.param)
     return render.pages(load(RESULTS), force)
 
 

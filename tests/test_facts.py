@@ -7,6 +7,7 @@ from paths import RESULTS
 
 from measure.store import load
 from templates import config, render
+from templates.claims import all_runs
 from templates.labels import LANGUAGES
 from templates.voice import Voice
 
@@ -18,12 +19,12 @@ def told():
 def test_every_fact_is_printed_or_needed_by_one_that_is():
     """In some edition at least: an edition without a measurement prints what others do not.
 
-    The method page does not count, as it prints every threshold there is; the pages of runs do.
+    The method page does not count, as it prints every threshold there is; the pages of runs and of comparison do.
     """
     defined, used = set(), set()
     pages = render.pages(load(RESULTS)).items()
-    of_runs = "".join(text for path, text in pages if path.startswith("en/runs/"))
-    printed = set(re.findall(r'<a class="fact [^"]*" href="[^"]*#([^"]+)"', of_runs))
+    others = "".join(text for path, text in pages if path.startswith(("en/runs/", "en/compare")))
+    printed = set(re.findall(r'<a class="fact [^"]*" href="[^"]*#([^"]+)"', others))
     for each in told():
         voice = Voice("en")
         render.article(each, voice)
@@ -45,6 +46,9 @@ def test_every_claim_has_a_short_statement_in_every_language_and_there_are_no_ot
     """The receipts, the pages of runs and the comparison of editions print it, each within a cell or heading."""
     statements = config.labels()["claim"]
     assert set(statements) == set(told()[0].claims)
+    of_all = config.labels()["claim_of_all"]
+    assert set(of_all) == set(all_runs.CLAIMS) and not set(of_all) & set(statements)
+    statements = statements | of_all
     for name, said in statements.items():
         assert set(said) == set(LANGUAGES), name
         assert all(text.strip() == text and text and text[-1] not in ".。" for text in said.values()), name

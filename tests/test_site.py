@@ -128,8 +128,8 @@ def test_every_other_script_is_ours_or_the_themes(site):
     """In docs/ what is not ours is the recorded bundle; the site adds receipts and the theme's files, as installed."""
     docs, built = scripts(PROJECT / "docs"), scripts(site)
     ours = PROJECT / "docs" / "assets" / "javascripts"
-    names = ("alternates.js", "at-hand.js", "calculator.js", "charts.js", "missing.js", "quantity.js", "search.js")
-    assert set(docs.values()) == {BUNDLE, *(ours / name for name in names)}
+    names = ("alternates", "at-hand", "calculator", "charts", "choose", "missing", "quantity", "search")
+    assert set(docs.values()) == {BUNDLE, *(ours / f"{name}.js" for name in names)}
     assert docs.keys() < built.keys()
     theme = Path(material.__file__).parent / "templates"
     made = {place for place in built if place.parts[-3:-1] == ("receipts", "at-hand")}

@@ -33,12 +33,17 @@ def spoken(figure: str, voice: Voice) -> str:
 
 
 def said(text: str, voice: Voice) -> str:
-    """An `@name` by its label, several with a `|` between them, an `@model` by its title; any other text as it is."""
+    """An `@name` by its label, several with a `|` between them, an `@model` by its title, an `@engine` by its name.
+
+    Any other text is left as it is.
+    """
     if text.startswith("@model:"):
         named, _, label = text.removeprefix("@model:").partition("|")
         subject, _, engine = named.partition("@")
         title = voice.model(subject, engine).unescape()
         return f"{title}{voice.comma}{voice.labels.get('chart', label)}" if label else title
+    if text.startswith("@engine:"):
+        return voice.engine(text.removeprefix("@engine:")).unescape()
     return voice.comma.join(_word(name, voice) for name in text[1:].split("|")) if text.startswith("@") else text
 
 

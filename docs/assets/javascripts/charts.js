@@ -80,16 +80,28 @@
     };
   }
 
+  /* A trace with the points that are chosen: by what they carry, as whoever chooses has left it on the figure's element.
+     A trace whose points carry nothing is shown whole. */
+  function withChosen(trace, isChosen) {
+    if (!isChosen || !trace.customdata) return trace;
+    const choose = (list) => (Array.isArray(list) ? list.filter((_, i) => isChosen(trace.customdata[i])) : list);
+    const { array, arrayminus } = trace.error_y;
+    const error_y = { ...trace.error_y, array: choose(array), arrayminus: choose(arrayminus) };
+    const [x, y, text, customdata] = [trace.x, trace.y, trace.text, trace.customdata].map(choose);
+    return { ...trace, x, y, text, customdata, error_y };
+  }
+
   async function draw(element, figure) {
     const library = await loadPlotly();
     const style = getComputedStyle(element);
     const layout = withDefaults(figure.layout ?? {}, style);
-    await library.react(canvasOf(element), resolveColours(figure.data, style), resolveColours(layout, style), CONFIG);
+    const data = figure.data.map((trace) => withChosen(trace, element.isChosen));
+    await library.react(canvasOf(element), resolveColours(data, style), resolveColours(layout, style), CONFIG);
   }
 
   async function show(element) {
     try {
-      const [figure] = await Promise.all([loadFigure(element), loadPlotly()]);
+      const [figure] = await Promise.all([loadFigure(element).then((loaded) => tellLoaded(element, loaded)), loadPlotly()]);
       await draw(element, figure);
       drawn.set(element, figure);
       resizes.observe(canvasOf(element));
@@ -98,6 +110,16 @@
       console.warn(error);
       sayFailed(element);
     }
+  }
+
+  /* Other scripts may want what the figure carries. */
+  function tellLoaded(element, figure) {
+    element.dispatchEvent(new CustomEvent("chart-loaded", { detail: figure }));
+    return figure;
+  }
+
+  function chooseAgain({ currentTarget: element }) {
+    if (drawn.has(element)) draw(element, drawn.get(element));
   }
 
   function sayFailed(element) {
@@ -131,6 +153,9 @@
 
   const palette = new MutationObserver(() => drawn.forEach((figure, element) => draw(element, figure)));
 
-  document.querySelectorAll("figure.chart[data-chart]").forEach((element) => sight.observe(element));
+  document.querySelectorAll("figure.chart[data-chart]").forEach((element) => {
+    element.addEventListener("chart-choose", chooseAgain);
+    sight.observe(element);
+  });
   palette.observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
 })();
