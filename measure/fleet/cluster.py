@@ -116,7 +116,9 @@ class Cluster:
             whole: let nothing else of the cluster run there meanwhile; waits until that is so.
         """
         strategies = importlib.import_module("ray.util.scheduling_strategies")
-        task = self.ray.remote(max_calls=1)(function).options(
+        # A process that has asked the card's driver must not be the one that measures: it keeps the cards it saw first.
+        remote = self.ray.remote(function) if whole else self.ray.remote(max_calls=1)(function)
+        task = remote.options(
             num_cpus=node.cpus if whole else 0,
             num_gpus=node.gpus if whole else 0,
             max_retries=0,
