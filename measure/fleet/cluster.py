@@ -10,6 +10,7 @@ import importlib.util
 import os
 import platform
 import re
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from measure.results import ResultsError
 
 AUTO = "auto"
 CLIENT = "ray://"
+ANSWER_S = 5.0
 OBJECTS_BYTES = 128 * 2**20
 """Memory for what tasks pass on, in a Ray that is started here: some kilobytes a sample."""
 
@@ -78,23 +80,30 @@ def joined(address: str) -> Iterator[Cluster]:
 
 
 def _join(ray: Any, address: str) -> None:  # noqa: ANN401 (a module)
+    needs = f"Ray {ray.__version__} and Python {platform.python_version()}"
+    cure = f"Run this on a machine of the cluster, all with {needs}, and give HEAD:PORT or auto."
     if address.startswith(CLIENT):
-        cure = "Run this on a machine of the cluster, with --address auto."
         raise ResultsError(f"--address {address}: through Ray's client nothing can be streamed back. {cure}")
-    alone = {"include_dashboard": False, "object_store_memory": OBJECTS_BYTES}
+    if address not in ("", AUTO) and not _answers(address):
+        raise ResultsError(f"--address {address}: nothing answers there. {cure}")
+    own = {} if address else {"include_dashboard": False, "object_store_memory": OBJECTS_BYTES}
     code = {"py_modules": [str(Path(__file__).parents[1])], "excludes": ["__pycache__"]}
     try:
-        ray.init(
-            address or "local", runtime_env=code, log_to_driver=False, logging_level="ERROR", **{} if address else alone
-        )
+        ray.init(address or "local", runtime_env=code, log_to_driver=False, logging_level="ERROR", **own)
     except Exception as error:
-        if not address:
-            raise ResultsError(f"a local Ray cannot be started ({type(error).__name__}).") from None
-        needs = f"Ray {ray.__version__} and Python {platform.python_version()}"
-        cure = f"Run this on a machine of the cluster, with {needs} as here, and --address auto or HEAD:PORT."
-        raise ResultsError(
-            f"--address {address}: no cluster can be joined there ({type(error).__name__}). {cure}"
-        ) from None
+        where = f"--address {address}: no cluster can be joined there" if address else "a local Ray cannot be started"
+        remedy = cure if address else "`ray start --head` tells more."
+        raise ResultsError(f"{where} ({type(error).__name__}). {remedy}") from None
+
+
+def _answers(address: str) -> bool:
+    """Whether anything does: asked here, since Ray goes on asking for a quarter of an hour."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), ANSWER_S).close()
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
 
 
 class Cluster:

@@ -81,20 +81,22 @@ class Gathering:
         """Machines that are not measured, unless another of their kind leaves."""
         self.unknown: list[str] = []
         """Why machines could not be asked what they are."""
+        self.interrupted = threading.Event()
+        """Set by Ctrl-C, which is raised nowhere: nothing that is just being saved is broken off."""
 
     def run(self, every: bool) -> list[Visit]:
         """Measure a machine of each kind, or every machine, and save what they send.
 
         Raises ResultsError for a job or a cluster with which nothing can be done, Interrupted on Ctrl-C.
         """
-        with store.locked(self.job.results, "measuring.lock", 0, runner.BUSY), _interruptible() as interrupted:
+        with store.locked(self.job.results, "measuring.lock", 0, runner.BUSY), _told_by_ctrl_c(self.interrupted):
             try:
-                self._send_out(self._ask(interrupted), every)
-                while any(visit.steps for visit in self.visits) and not interrupted.is_set():
+                self._send_out(self._ask(), every)
+                while any(visit.steps for visit in self.visits) and not self.interrupted.is_set():
                     self._turn()
             finally:
                 self._cancel()
-            if interrupted.is_set():
+            if self.interrupted.is_set():
                 raise Interrupted
         return self.visits
 
@@ -112,7 +114,7 @@ class Gathering:
                 told.append(f"run {visit.job.run_id!r}: {len(failed)} not measured, the first {failed[0]}")
         return "; ".join(told)
 
-    def _ask(self, interrupted: threading.Event) -> list[Found]:
+    def _ask(self) -> list[Found]:
         """What each machine is. Those that do not tell are told of."""
         nodes = self.cluster.nodes()
         if not nodes:
@@ -121,15 +123,15 @@ class Gathering:
         data = store.load_or_none(self.job.results)
         streams = [self.cluster.start(node, task.ask, self._question(node, data), whole=False) for node in nodes]
         found, end = [], time.monotonic() + ANSWER_S
-        while streams and time.monotonic() < end and not interrupted.is_set():
+        while streams and time.monotonic() < end and not self.interrupted.is_set():
             for stream in self.cluster.ready(streams, TICK_S):
                 streams.remove(stream)
                 found += self._answer(stream)
-        if not interrupted.is_set():
+        if not self.interrupted.is_set():
             self.unknown += [f"it did not answer within {ANSWER_S:.0f} s" for _ in streams]
         for reason in self.unknown:
             self.watcher.say(f"A machine is not measured, since it cannot tell what it is: {reason}.")
-        if not found and not interrupted.is_set():
+        if not found and not self.interrupted.is_set():
             raise ResultsError(f"no machine of the cluster could be asked what it is: {self.unknown[0]}.")
         return found
 
@@ -201,7 +203,9 @@ class Gathering:
         except Left:
             self._replace(visit)
         except Failed as failed:
-            runner.fail_rest(visit.steps[0], "crashed", str(failed))
+            runner.fail_rest(
+                visit.steps[0], *(("interrupted", "") if self.interrupted.is_set() else ("crashed", str(failed)))
+            )
             self._end(visit)
         else:
             if text is None:
@@ -291,11 +295,9 @@ def _count(number: int) -> str:
 
 
 @contextmanager
-def _interruptible() -> Iterator[threading.Event]:
-    """Set by Ctrl-C, which is raised nowhere: nothing that is just being saved is broken off."""
-    asked = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda number, frame: asked.set())
+def _told_by_ctrl_c(event: threading.Event) -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, lambda number, frame: event.set())
     try:
-        yield asked
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
