@@ -28,6 +28,8 @@ from measure.runner import Interrupted, Job
 
 ROOT = Path(__file__).parent.parent
 PATH = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+ELSEWHERE = str(ROOT / "tests")
+"""Where a node finds packages: the fake measurements, but not the project, whose code comes with the tasks."""
 AT = "2026-11-29T13:45:00Z"
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
 KEYS = [f"paced/rate?requests={n}" for n in (1, 2, 4, 8, 16)]
@@ -56,7 +58,7 @@ class Nodes:
     def address(self):
         return self.ray.address
 
-    def add(self, cores, path=PATH):
+    def add(self, cores, path=ELSEWHERE):
         """A node that has so many of this machine's cores, and finds packages there."""
         os.sched_setaffinity(0, CORES[:cores])
         try:
@@ -82,7 +84,7 @@ def nodes(tmp_path_factory):
         started = Nodes()
         started.add(1)
         started.add(1)
-        started.add(len(CORES), os.pathsep.join([PATH, str(engine)]))
+        started.add(len(CORES), os.pathsep.join([ELSEWHERE, str(engine)]))
         yield started
         started.ray.shutdown()
 
