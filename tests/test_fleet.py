@@ -59,11 +59,15 @@ class Nodes:
         return self.ray.address
 
     def add(self, cores, path=ELSEWHERE):
-        """A node that has so many of this machine's cores, and finds packages there."""
+        """A node that has so many of this machine's cores, and finds packages there; one with all offers a card too."""
         os.sched_setaffinity(0, CORES[:cores])
         try:
             return self.ray.add_node(
-                num_cpus=cores, object_store_memory=80 * 2**20, env_vars={"PYTHONPATH": path}, include_log_monitor=False
+                num_cpus=cores,
+                num_gpus=int(cores == len(CORES)),
+                object_store_memory=80 * 2**20,
+                env_vars={"PYTHONPATH": path},
+                include_log_monitor=False,
             )
         finally:
             os.sched_setaffinity(0, CORES)
@@ -174,7 +178,8 @@ def test_every_kind_is_measured_once_in_its_own_environment(call, nodes):
         assert list(run.samples)[:5] == KEYS and len(run.samples) == 8
         sample = run.samples["paced/rate?requests=4"]
         assert sample.command == f"python -m measure run paced --run {run.id}"
-        assert sample.config == {"threads": "not set"}, "Ray's number of threads is not the machine's"
+        assert sample.config["OMP_NUM_THREADS"] == "not set", "Ray's number of threads is not the machine's"
+    assert {run.samples[KEYS[0]].config["CUDA_VISIBLE_DEVICES"] for run in (one, whole)} == {"not set", "0"}
     assert told(one) == {("engine_missing", "not installed: no_such_engine")}
     assert told(whole) == {("crashed", "ended without this result")}
     assert code == 1 and f"run '{ONE}': 2 not measured, the first absent/rate" in err

@@ -19,12 +19,12 @@ def seconds(session):
 
 
 def measure(session):
-    threads = os.environ.get("OMP_NUM_THREADS", "not set")
+    told = {name: os.environ.get(name, "not set") for name in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES")}
     pause = max(float(session.options.get("pace", "0")) / 3, 1e-6)
     for wanted in plan(session):
         values = [1 / timed(pause) for _ in range(3)]
         if session.wanted(wanted):
-            session.record(wanted, "tok/s", values, {"threads": threads})
+            session.record(wanted, "tok/s", values, told)
 
 
 def timed(pause):
