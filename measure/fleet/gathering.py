@@ -203,9 +203,8 @@ class Gathering:
         except Left:
             self._replace(visit)
         except Failed as failed:
-            runner.fail_rest(
-                visit.steps[0], *(("interrupted", "") if self.interrupted.is_set() else ("crashed", str(failed)))
-            )
+            told = ("interrupted", "") if self.interrupted.is_set() else ("crashed", str(failed))
+            runner.fail_rest(visit.steps[0], *told)
             self._end(visit)
         else:
             if text is None:
