@@ -26,6 +26,9 @@ SHOWN = 20
 DAY = len("2026-10-06")
 """So much of a date with its time is the day."""
 
+UNDER_PART = 3
+"""The rank of a heading right under a part of the page."""
+
 Grounds: TypeAlias = frozenset[tuple[str, str]]
 """Runs and days of samples; no day where somebody else measured, or an import does not tell it."""
 
@@ -77,7 +80,7 @@ class Receipts:
             return
         heading = self.shared.mark(("heading", group.path), lambda voice: heading_of(group, self.edition, voice))
         yield f"{'#' * level} {heading} {{#{group.path}}}\n"
-        shown = [self.fact(fact) for fact in facts if fact.measured]
+        shown = [self.fact(fact, level + 1) for fact in facts if fact.measured]
         if shown:
             yield "\n".join(shown) + "\n"
         missing = [self.missing(fact) for fact in facts if not fact.measured]
@@ -90,16 +93,14 @@ class Receipts:
         key = ("group", group.path)
         return self.shared.mark(key, lambda voice: safe(heading_of(group, self.edition, voice).unescape()))
 
-    def fact(self, fact: Quantity) -> str:
+    def fact(self, fact: Quantity, level: int) -> str:
         """The receipt of one measured fact: what a reader asks first in a list of its own, which pages show at hand."""
         kind = fact.kind.value
         value, told = self.shared.value(fact), self.shared.word("kind", kind)
         further = "".join(self._further(fact.origin)) if isinstance(fact.origin, Sampled) else ""
-        return (
-            f'<section class="receipt" id="{fact.name}">'
-            f'<h4>{self._label(fact)} <span class="fact {kind}">{value}</span> <small>{told}</small></h4>'
-            f"<dl>{''.join(self._rows(fact))}</dl>{further and f'<dl>{further}</dl>'}</section>"
-        )
+        head = f'{self._label(fact)} <span class="fact {kind}">{value}</span> <small>{told}</small>'
+        body = f"<dl>{''.join(self._rows(fact))}</dl>{further and f'<dl>{further}</dl>'}"
+        return _receipt(fact.name, head, body, level)
 
     def missing(self, fact: Quantity) -> str:
         """The receipt of a fact that is unmeasured."""
@@ -237,9 +238,9 @@ class Receipts:
         if claim.doubted:
             said = f"{said}{self.shared.comma}{self.shared.word('verdict', 'suspect')}"
         mark = f'<span class="claim {outcome}">{said}</span>'
-        head = f"<h4>{self.shared.plain('claim', claim.name)} {mark} <small>{why}</small></h4>"
+        head = f"{self.shared.plain('claim', claim.name)} {mark} <small>{why}</small>"
         tests = "".join([f"<li>{self._comparison(made)}</li>" for made in claim.truth.comparisons])
-        return f'<section class="receipt" id="claim.{claim.name}">{head}<ul>{tests}</ul></section>'
+        return _receipt(f"claim.{claim.name}", head, f"<ul>{tests}</ul>")
 
     def _comparison(self, made: Comparison) -> str:
         outcome = self.shared.word("outcome", made.outcome.value)
@@ -268,7 +269,7 @@ class Receipts:
         if run.kind == "executed":
             page = f'<a href="../../runs/{run.id}/">{self.shared.word("run", "changed_page")}</a>'
             rows.append(self._row("changed", page))
-        return f'<section class="receipt" id="run.{run.id}"><h4>{run.id}</h4><dl>{"".join(rows)}</dl></section>'
+        return _receipt(f"run.{run.id}", run.id, f"<dl>{''.join(rows)}</dl>")
 
     def _faulty(self) -> Iterator[str]:
         """Every sample that was found fault with, used or not."""
@@ -278,14 +279,20 @@ class Receipts:
             yield "\n".join(shown) + "\n"
 
     def _fault(self, sampled: Sampled, verdict: Verdict) -> str:
-        head = f"<h4><code>{plain(sampled.key)}</code> <small>{sampled.run}</small></h4>"
-        return f'<section class="receipt">{head}<dl>{self._verdict(verdict)}</dl></section>'
+        head = f"<code>{plain(sampled.key)}</code> <small>{sampled.run}</small>"
+        return _receipt("", head, f"<dl>{self._verdict(verdict)}</dl>")
 
     def _unused(self) -> Iterator[str]:
         unused = list(self.edition.unused_samples())
         if unused:
             yield self._title("unused")
             yield "\n".join(f"- {plain(run_id)}: {plain(text)}" for run_id, text in unused) + "\n"
+
+
+def _receipt(name: str, head: str, body: str, level: int = UNDER_PART) -> str:
+    """A receipt as HTML under a heading of `level`; HTML has six of them."""
+    address, rank = name and f' id="{name}"', min(level, 6)
+    return f'<section class="receipt"{address}><h{rank}>{head}</h{rank}>{body}</section>'
 
 
 def heading_of(group: Group, edition: Edition, voice: Voice) -> Markup:
@@ -299,7 +306,7 @@ def heading_of(group: Group, edition: Edition, voice: Voice) -> Markup:
     if "part" in named:
         named["part"] = voice.labels.get("part", group.named["part"])
     if run := edition.results.run(group.named.get("machine", "")):
-        named["machine"] = voice.machine(run)
+        named |= {"machine": voice.machine(run), "run": plain(run.id)}
     return Markup(voice.labels.filled("group", group.heading, **named))
 
 

@@ -381,3 +381,22 @@ def test_pages_with_everything_measured_read_well(language):
     text = render.article(h200, Voice(language, shared=h200.shared))
     assert list(typography.lint(text, language)) == []
     assert not h200.edition.recognition.random_weights or "chart-step_parts" in text
+
+
+@pytest.mark.parametrize(("kinds", "expected"), [(6, True), (2, False), (None, False)])
+def test_what_was_timed_in_turn_with_the_step_with_a_cache(kinds, expected):
+    """As many kinds in its turn as in that step's; a source that does not tell was not."""
+    told = {} if kinds is None else {"steps_in_turn": kinds}
+    chunk = edition(
+        each("step_time", "ms", 10.0, {"steps_in_turn": 6}),
+        each("step_time", "ms", 5.0, told, encoder="graph"),
+        each("buffered_step_time", "ms", 20.0, told, window="8"),
+    ).recognition.middle
+    assert chunk.step.graph_in_turn is expected
+    assert chunk.windows[1].in_turn is expected
+
+
+def test_chunks_whose_step_drifted():
+    steady = each("step_time", "ms", 10.0)
+    drifting = {of("step_time", 0): sample("ms", *[44.0] * 10, *[28.0] * 10)}
+    assert [chunk.right for chunk in edition(steady, drifting).recognition.unsteady] == [0]

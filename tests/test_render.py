@@ -225,7 +225,7 @@ def test_with_another_value(run_id, text):
 def receipt(page, voice, fact):
     if fact is None:
         return None
-    return voice.spoken(page.fact(fact) if fact.measured else page.missing(fact))
+    return voice.spoken(page.fact(fact, 4) if fact.measured else page.missing(fact))
 
 
 def told_on(results, edition_id, name, language="en"):

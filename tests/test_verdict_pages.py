@@ -68,7 +68,7 @@ def test_every_faulty_sample_of_an_edition_stands_there_with_all_that_was_found(
     faults = list(faults_of(edition))
     assert faults or edition not in ("h200", "cpu")
     for text, fault in faults:
-        (told,) = re.findall(rf"<section[^>]*><h4><code>{re.escape(text)}</code>.*?</section>", plain(section))
+        (told,) = re.findall(rf"<section[^>]*><h3><code>{re.escape(text)}</code>.*?</section>", plain(section))
         assert f"{labels.get('verdict', fault.status)}{Voice(language).colon}{labels.get('rule', fault.rule)}" in told
         assert f"<dd>{labels.get('advice', fault.rule)}</dd>" in told
 

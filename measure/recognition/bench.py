@@ -62,7 +62,7 @@ class Bench:
         self.session, self.recogniser, self.scope = session, recogniser, scope
         self.config: Config = {**config, "collector": COLLECTOR}
         self._timed_parts: dict[tuple[tuple[str, str], ...], tuple[list[dict[str, float]], Config]] = {}
-        self._timed_steps: dict[Key, tuple[list[float], Config]] = {}
+        self._tried_steps: set[Key] = set()
         self._wanted: list[Key] = []
         self.counting, self.serving, self.scoring = Counting(self), Serving(self), Scoring(self)
         self.sound, self.heard = self.scoring.sound()
@@ -128,11 +128,9 @@ class Bench:
         return steps
 
     def _step(self, item: Key) -> None:
-        """A step; what was timed in turn with it serves the keys of the others."""
-        if item not in self._timed_steps:
+        """A step, and with it those of the other keys that it is timed in turn with."""
+        if item not in self._tried_steps:
             self._time_steps(self._in_turn(item))
-        if item in self._timed_steps:
-            self.save(item, "ms", *self._timed_steps[item])
 
     def _in_turn(self, item: Key) -> list[Key]:
         """The step with a cache, which others are held against, and every kind of step wanted with this look-ahead."""
@@ -142,11 +140,12 @@ class Bench:
         return list(dict.fromkeys([usual, item, *steps]))
 
     def _time_steps(self, items: list[Key]) -> None:
-        """Keep the milliseconds of steps that are made in turn, and what the configurations say of them.
+        """Record the milliseconds of steps that are made in turn, of those that are wanted.
 
         Between steps timed one kind after the other the host's clock would drift, by as much as they differ. A kind
         that fails is left out.
         """
+        self._tried_steps.update(items)
         turns: dict[Key, Streams] = {}
         warmups: dict[Key, int] = {}
         for item in items:
@@ -164,7 +163,8 @@ class Bench:
         for item, streams in turns.items():
             told: Config = {"tokens": streams.tokens - before[item]}
             config = _of_steps(streams, len(values[item]), warmups[item], watch, told)
-            self._timed_steps[item] = values[item], {**config, "steps_in_turn": len(turns)}
+            if item in self._wanted:
+                self.save(item, "ms", values[item], {**config, "steps_in_turn": len(turns)})
 
     def timed(self, streams: Streams) -> float:
         """Milliseconds of a step, from sound in the host's memory to tokens there."""

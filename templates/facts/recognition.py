@@ -55,6 +55,11 @@ class Recognition(Group):
         return [chunk for chunk in self.chunks if chunk.step_time.measured]
 
     @property
+    def unsteady(self) -> list[Chunk]:
+        """Chunks whose step was timed while its time changed too much."""
+        return [chunk for chunk in self.timed if chunk.step_time.doubts]
+
+    @property
     def counted(self) -> list[Chunk]:
         """Chunks whose length was counted in the package's buffer."""
         return [chunk for chunk in self.chunks if chunk.counted_length.measured]

@@ -57,6 +57,12 @@ class Chunk(Group):
         """A number of such a sample's configuration."""
         return self.samples.configured(self.key(quantity, **told), name, spelled)
 
+    def in_turn(self, quantity: str, **told: str) -> bool:
+        """Whether a kind of step was timed in turn with the step with a cache."""
+        usual = self.told("step_time", "steps_in_turn", "1")
+        kind = self.told(quantity, "steps_in_turn", "1", **told)
+        return usual.measured and kind.measured and usual.value == kind.value
+
     @property
     def frames(self) -> Quantity:
         return constant(self.right, "1", "right_frames", CARD, Kind.CITED)

@@ -144,6 +144,10 @@ class ChunkStep(Group):
         """A step whose encoder is replayed from a CUDA graph, which the package does not do."""
         return self.chunk.get("step_time", "ms", encoder="graph")
 
+    @property
+    def graph_in_turn(self) -> bool:
+        return self.chunk.in_turn("step_time", encoder="graph")
+
     @fact("times")
     def graph_gain(self) -> Quantity:
         return self.chunk.step_time / self.graph_time
@@ -241,6 +245,10 @@ class ChunkWindow(Group):
     @fact("ms")
     def buffered_time(self) -> Quantity:
         return self.chunk.get("buffered_step_time", "ms", window=self.seconds)
+
+    @property
+    def in_turn(self) -> bool:
+        return self.chunk.in_turn("buffered_step_time", window=self.seconds)
 
     @fact("GFLOP")
     def buffered_flops(self) -> Quantity:
