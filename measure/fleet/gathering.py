@@ -249,6 +249,7 @@ class Gathering:
         if takes_over:
             self.visits.remove(visit)
         else:
+            visit.last = News()
             for step in left:
                 runner.fail_rest(step, "machine_left", "")
                 self._tell(visit, step)

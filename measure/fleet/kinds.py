@@ -46,7 +46,7 @@ def name(machine: Machine) -> str:
     return words[:NAME_LENGTH].strip("-") or "machine"
 
 
-def run_id(one: Found, data: Results, taken: Container[str], here: Container[str]) -> str:
+def run_id(one: Found, data: Results, taken: Container[str], here: Iterable[str]) -> str:
     """The run that a machine's samples go into: one that was begun on it, or the first name that is free.
 
     Args:
@@ -54,11 +54,9 @@ def run_id(one: Found, data: Results, taken: Container[str], here: Container[str
         taken: names given to other machines.
         here: runs that were begun on this machine.
     """
-    for text in _numbered(name(one.machine)):
-        begun = data.run(text)
-        if text not in taken and (begun is None or (text in here and text not in one.unfit)):
-            return text
-    raise AssertionError("numbers do not end")
+    ours = {text for text in here if text not in one.unfit}
+    names = (text for text in _numbered(name(one.machine)) if text not in taken)
+    return next(text for text in names if data.run(text) is None or text in ours)
 
 
 def _numbered(base: str) -> Iterator[str]:
