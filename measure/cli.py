@@ -22,6 +22,9 @@ from measure import doctor as diagnosis
 from measure import inspection, invocation, limits, models, registry, results, runner, screen, spread, store
 from measure import machine as machines
 from measure import merge as merging
+from measure.fleet.board import Board
+from measure.fleet.cluster import joined
+from measure.fleet.gathering import Gathering
 from measure.importers import store as importing
 from measure.registry import Measurement
 from measure.results import Key, Machine, Results, ResultsError, Run
@@ -147,6 +150,51 @@ def run(
     if failed:
         told = f"{len(failed)} not measured, the first {failed[0]}"
         raise ResultsError(f"{file.name}: run {run_id!r}: {told}. The list tells why; run again to try again.")
+
+
+@app.command()
+def fleet(
+    names: Annotated[list[str], typer.Argument(metavar="[NAME]...", help="Measurements, see `list`; else all.")] = [],  # noqa: B006
+    address: Annotated[
+        str, typer.Option("--address", help="The cluster: HEAD:PORT, or auto on one of its machines. Else a local Ray.")
+    ] = "",
+    every: Annotated[bool, typer.Option("--every", help="Measure every machine, not one of each kind.")] = False,
+    file: ResultsFile = RESULTS,
+    quick: Quick = False,
+    weights: Annotated[
+        str, typer.Option("--weights", metavar="PLACE", help="As of `run`; there on all machines.")
+    ] = "",
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda or mps, on all machines.")] = "",
+    settings: Settings = [],  # noqa: B006 (typer reads the default)
+) -> None:
+    """Measure the machines of a Ray cluster, each into a run of its own. Goes on where it was stopped."""
+    chosen = {"weights": weights, "device": device}
+    options = _told_once([*settings, *(f"{name}={value}" for name, value in chosen.items() if value)])
+    if (kind := options.get("device", "cpu")) not in results.DEVICES:
+        raise ResultsError(f"--device {kind}: none of {', '.join(results.DEVICES)}. Choose one of these.")
+    store.check_place(file)
+    job = Job(file, "", Machine("", ""), tuple(names or registry.find()), quick, options, registry.PACKAGE)
+    job.measurements()
+    gathering = _gather(job, address, every)
+    for visit in gathering.visits:
+        _show(file, visit.job.run_id, [key for outcome in visit.outcomes for key in outcome.measured])
+    if lacking := gathering.lacking(bool(names)):
+        raise ResultsError(f"{file.name}: {lacking}. The lists tell why; run again to try again.")
+
+
+def _gather(job: Job, address: str, every: bool) -> Gathering:
+    board = Board()
+    try:
+        with joined(address) as cluster:
+            gathering = Gathering(cluster, job, board)
+            gathering.run(every)
+        return gathering
+    except Interrupted:
+        board.close()
+        screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run `{_going_on()}`.")
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        board.close()
 
 
 def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:

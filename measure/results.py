@@ -175,6 +175,7 @@ REASONS = {
     "too_slow": "it would take too long on this machine",
     "out_of_time": "the time given is used up, and the same command measures it next time",
     "interrupted": "it was interrupted",
+    "machine_left": "its machine left the cluster",
     "unsupported": "this machine or engine cannot do it",
 }
 """Why a key has no sample: code and English sentence. Other languages are in the labels of the site."""

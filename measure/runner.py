@@ -53,6 +53,8 @@ class Job:
     quick: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
     package: str = ""
+    spent_s: float = 0.0
+    """Of the time that a quick run may take, what was taken before this job."""
 
     def measurements(self) -> list[Measurement]:
         """Raises ResultsError for a name or an option that does not exist."""
@@ -143,9 +145,9 @@ def run(job: Job, watcher: Watcher) -> list[Outcome]:
     measurements = job.measurements()
     with store.locked(job.results, "measuring.lock", 0, BUSY):
         _begin(job)
-        steps = [_step(job, measurement) for measurement in measurements]
+        steps = [prepare(job, measurement) for measurement in measurements]
         watcher.begin(steps)
-        deadline = time.monotonic() + QUICK_LIMIT_S if job.quick else float("inf")
+        deadline = time.monotonic() + QUICK_LIMIT_S - job.spent_s if job.quick else float("inf")
         try:
             return [_report(_take(step, job, watcher, deadline), watcher) for step in steps]
         except KeyboardInterrupt:
@@ -246,7 +248,8 @@ def _takes(measurement: Measurement, option: str) -> bool:
     return option == "device" or option in measurement.options
 
 
-def _step(job: Job, measurement: Measurement) -> Step:
+def prepare(job: Job, measurement: Measurement) -> Step:
+    """What a measurement would record, and what of it the job's run still lacks."""
     session = job.session(measurement)
     try:
         keys = tuple(measurement.plan(session))
@@ -256,7 +259,8 @@ def _step(job: Job, measurement: Measurement) -> Step:
     except Exception as error:
         unplanned = (results.key(measurement.name, "plan"),)
         return Step(measurement, session, unplanned, unplanned, 1.0, ": ".join(child.classify(error)[1:]))
-    wanted = tuple(key for key in keys if session.wanted(key))
+    samples = _stored(session)[0]
+    wanted = tuple(key for key in keys if str(key) not in samples)
     return Step(measurement, session, keys, wanted, seconds * len(wanted) / max(len(keys), 1))
 
 
@@ -264,24 +268,24 @@ def _take(step: Step, job: Job, watcher: Watcher, deadline: float) -> Outcome:
     """Carry a step out, or say why not."""
     if not step.wanted:
         return Outcome(step.measurement.name, kept=step.keys)
-    _clear_failures(step)
+    clear_failures(step)
     output, begun = "", time.monotonic()
     if step.measurement.missing:
-        _fail_rest(step, "engine_missing", f"not installed: {', '.join(step.measurement.missing)}")
+        fail_rest(step, "engine_missing", f"not installed: {', '.join(step.measurement.missing)}")
     elif step.error:
-        _fail_rest(step, "crashed", step.error)
+        fail_rest(step, "crashed", step.error)
     elif time.monotonic() >= deadline:
-        _fail_rest(step, "out_of_time", _budget())
+        fail_rest(step, "out_of_time", _budget())
     else:
         output = _Process(step, job, watcher, deadline).run()
-    return replace(_outcome(step, output), seconds=time.monotonic() - begun)
+    return replace(outcome_of(step, output), seconds=time.monotonic() - begun)
 
 
 def _budget() -> str:
     return f"a quick run may take {QUICK_LIMIT_S:g} s in all"
 
 
-def _clear_failures(step: Step) -> None:
+def clear_failures(step: Step) -> None:
     """Failures are tried again: what stands there afterwards is of this attempt."""
 
     def clear(data: Results) -> None:
@@ -299,11 +303,15 @@ def _tries(step: Step, text: str) -> bool:
 
 def _settled(step: Step) -> tuple[Mapping[str, object], Mapping[str, Failure]]:
     """Samples and failures of the step's run, by key."""
-    found = store.load_or_none(step.session.results, store.HAND_S).run(step.session.run_id)
+    return _stored(step.session)
+
+
+def _stored(session: Session) -> tuple[Mapping[str, object], Mapping[str, Failure]]:
+    found = store.load_or_none(session.results, store.HAND_S).run(session.run_id)
     return (found.samples, found.failures) if found else ({}, {})
 
 
-def _fail_rest(step: Step, reason: str, detail: str, among: Container[str] | None = None) -> None:
+def fail_rest(step: Step, reason: str, detail: str, among: Container[str] | None = None) -> None:
     """Give every wanted key, or those among some, a reason if it has neither a sample nor a reason yet."""
     samples, failures = _settled(step)
     for key in step.wanted:
@@ -311,7 +319,8 @@ def _fail_rest(step: Step, reason: str, detail: str, among: Container[str] | Non
             step.session.fail(key, reason, detail)
 
 
-def _outcome(step: Step, output: str) -> Outcome:
+def outcome_of(step: Step, output: str) -> Outcome:
+    """What the results file says has become of a step."""
     samples, failures = _settled(step)
     failed = {text: failure for text, failure in failures.items() if _tries(step, text)}
     return Outcome(
@@ -356,9 +365,9 @@ class _Process:
         try:
             cut = self._wait(process)
         except KeyboardInterrupt:
-            with _deaf():
+            with deaf():
                 _stop(process, self.mark)
-                _fail_rest(self.step, "interrupted", "")
+                fail_rest(self.step, "interrupted", "")
             raise
         finally:
             _stop(process, self.mark)
@@ -403,8 +412,8 @@ class _Process:
         if cut is None and code == child.UNSAVED and told.startswith(f"{self.step.session.results.name}: "):
             raise ResultsError(told)
         gone = self.measured - _settled(self.step)[0].keys()
-        _fail_rest(self.step, "crashed", GONE, gone)
-        _fail_rest(self.step, *(cut or _verdict(code)))
+        fail_rest(self.step, "crashed", GONE, gone)
+        fail_rest(self.step, *(cut or _verdict(code)))
 
 
 def _verdict(code: int) -> tuple[str, str]:
@@ -463,8 +472,11 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """A second Ctrl-C must not leave a process behind."""
+def deaf() -> Iterator[None]:
+    """A second Ctrl-C must not leave a process behind. Only the main thread hears one, so others need no care."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-SHARED = {"torch", "test", "accuracy", "dev"}
+SHARED = {"torch", "fleet", "test", "accuracy", "dev"}
 """Extras of the default environment; every other one is an engine with an environment of its own."""
 IMPORTED_AS = {"hibari": "hibari-tts", "llama_cpp": "llama-cpp-python", "nemo": "nemo-toolkit"}
 """Names of packages that need not be installed here, where the module is called otherwise than the package."""
@@ -176,7 +176,7 @@ def foreign(folder, whole):
         ("templates", True, []),
         ("hooks", True, []),
         ("measure", False, []),
-        ("measure", True, set(EXTRAS) - SHARED | {"torch"}),
+        ("measure", True, set(EXTRAS) - SHARED | {"torch", "fleet"}),
         ("tests", True, ["dev", "accuracy"]),
     ],
 )

@@ -1,0 +1,1 @@
+"""Measuring the machines of a Ray cluster, each into a run of its own."""
