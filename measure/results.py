@@ -132,6 +132,9 @@ MAY_BE_ZERO = (
 SMALLEST, LARGEST = 1e-12, 1e18
 """No figure of a machine in the units above lies outside, but zero: arithmetic on what does would only overflow."""
 
+TENSOR_PARALLEL = "tensor_parallel"
+"""The parameter of a key that tells over how many cards a model was spread; it is absent for one."""
+
 PARAMETERS_OF = {
     "rate": ("requests",),
     "first_token": ("requests",),
@@ -158,7 +161,7 @@ LEAST = {
     "stack": 0,
     "frames": 1,
     "right": 0,
-    "tensor_parallel": 2,
+    TENSOR_PARALLEL: 2,
     "card": 1,
     "to": 1,
     "ways": 1,

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from measure.results import Config, parse_key
+from measure.results import TENSOR_PARALLEL, Config, parse_key
 from measure.session import OptionError, Session
 
-NAME = "tensor_parallel"
+NAME = TENSOR_PARALLEL
 """Of the option, of the parameter in a key, and of the entry in a configuration."""
 
 NO_MULTICAST = {

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 
 from measure.limits.entries import ENTRIES
-from measure.results import LARGEST, SMALLEST, AnySample, Key, Report, Run, parse_key
+from measure.results import LARGEST, SMALLEST, TENSOR_PARALLEL, AnySample, Key, Report, Run, parse_key
 
 T = TypeVar("T")
 
@@ -219,7 +219,7 @@ class Case(Struct, frozen=True):
 
     def beside(self, quantity: str) -> tuple[str, AnySample] | None:
         """A sound sample of the same measurement, subject and number of cards, and its key."""
-        spread = tuple(pair for pair in self.key.parameters if pair[0] == "tensor_parallel")
+        spread = tuple(pair for pair in self.key.parameters if pair[0] == TENSOR_PARALLEL)
         text = str(Key(self.key.measurement, self.key.subject, quantity, spread))
         sample = self.sound.samples.get(text)
         return (text, sample) if sample is not None else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 from operator import add
 
-from measure import link, models
+from measure import models
 from measure.results import Key, key
 from templates.facts.constants import TWO
 from templates.facts.group import Group, fact
@@ -55,11 +55,17 @@ class Link(Group):
         self.samples = samples
 
     def _copy(self, ways: int) -> Quantity:
-        return self.samples.get(key(link.NAME, "copy", to=1, ways=ways), "GB/s")
+        return self.samples.get(key("link", "copy", to=1, ways=ways), "GB/s")
 
-    @staticmethod
-    def _small(graphs: str) -> Key:
-        return key(link.NAME, "all_reduce_time", bytes=link.SMALL_BYTES, graphs=graphs)
+    def _sum(self, quantity: str, **told: str) -> Key:
+        """The key of an all-reduce, whatever size was measured."""
+        listed = self.samples.keys("link", quantity)
+        return next(
+            (one for one in listed if told.items() <= dict(one.parameters).items()), key("link", quantity, **told)
+        )
+
+    def _small(self, graphs: str) -> Key:
+        return self._sum("all_reduce_time", graphs=graphs)
 
     @fact("GB/s")
     def one_way(self) -> Quantity:
@@ -73,7 +79,12 @@ class Link(Group):
     @fact("KiB", decimals=0)
     def small(self) -> Quantity:
         """About the activations of one token."""
-        return constant(link.SMALL_BYTES, "B", "all_reduced")
+        size = dict(self._small("on").parameters).get("bytes", "")
+        return (
+            constant(int(size), "B", "all_reduced")
+            if size
+            else missing("B", Constant("all_reduced"), "not_run", "link")
+        )
 
     @fact("ms")
     def small_sum(self) -> Quantity:
@@ -93,7 +104,7 @@ class Link(Group):
     @fact("GB/s")
     def bus(self) -> Quantity:
         """Of a large all-reduce, as nccl-tests counts it: 2 (n - 1) / n of its bytes pass each card's link."""
-        return self.samples.get(key(link.NAME, "all_reduce_bandwidth", bytes=link.LARGE_BYTES), "GB/s")
+        return self.samples.get(self._sum("all_reduce_bandwidth"), "GB/s")
 
 
 class Spread(Group):
@@ -156,7 +167,8 @@ class Spread(Group):
 
     @fact("%", decimals=0)
     def exchange_share(self) -> Quantity:
-        return self.exchange / self.several.token_time
+        """Of all kernels of the steps that were profiled, which are slower than others."""
+        return self.exchange / self.several.step_kernels
 
 
 class Cards(Group):
@@ -171,6 +183,11 @@ class Cards(Group):
         self.others = [MachineFacts(self.samples, card) for card in range(1, self.number)]
         self.together = Together([machine, *self.others]) if self.others else None
         self.models = list(self._models(single))
+
+    @property
+    def paired(self) -> list[Spread]:
+        """Those that decoded on one card and on several."""
+        return [each for each in self.models if each.gain.measured] or self.models
 
     @fact("times")
     def ceiling_gain_low(self) -> Quantity:
@@ -191,20 +208,20 @@ class Cards(Group):
     @fact("%", decimals=0)
     def one_share_low(self) -> Quantity:
         """Of its ceiling, on one card."""
-        return least([each.one.share for each in self.models], "%", f"{self.path}.one_share")
+        return least([each.one.share for each in self.paired], "%", f"{self.path}.one_share")
 
     @fact("%", decimals=0)
     def one_share_high(self) -> Quantity:
-        return best([each.one.share for each in self.models], "%", f"{self.path}.one_share")
+        return best([each.one.share for each in self.paired], "%", f"{self.path}.one_share")
 
     @fact("%", decimals=0)
     def share_low(self) -> Quantity:
         """Of its ceiling, on several."""
-        return least([each.several.share for each in self.models], "%", f"{self.path}.share")
+        return least([each.several.share for each in self.paired], "%", f"{self.path}.share")
 
     @fact("%", decimals=0)
     def share_high(self) -> Quantity:
-        return best([each.several.share for each in self.models], "%", f"{self.path}.share")
+        return best([each.several.share for each in self.paired], "%", f"{self.path}.share")
 
     def _models(self, single: list[LanguageModel]) -> Iterator[Spread]:
         known = {(model.samples, model.measurement, model.subject): model for model in single}

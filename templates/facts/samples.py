@@ -6,9 +6,8 @@ import math
 
 from msgspec.structs import replace
 
-from measure import spread
 from measure.recognition.capacity import percentile
-from measure.results import AnySample, Import, Key, ResultsError, Run, Sample, parse_key
+from measure.results import TENSOR_PARALLEL, AnySample, Import, Key, ResultsError, Run, Sample, parse_key
 from templates.facts.verdicts import Verdicts
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import DimensionalityError, unit
@@ -166,4 +165,4 @@ class Samples:
 
 def _cards(parsed: Key) -> int:
     """Cards that a key tells of."""
-    return int(dict(parsed.parameters).get(spread.NAME, 1))
+    return int(dict(parsed.parameters).get(TENSOR_PARALLEL, 1))
