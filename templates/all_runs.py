@@ -118,7 +118,8 @@ def _decodes(run: Run) -> bool:
 
 
 def _told(edition: Edition) -> Iterator[Point]:
-    for model in dict.fromkeys([edition.focus, *edition.models]):
+    spread = [each.one for each in edition.cards.models]
+    for model in dict.fromkeys([edition.focus, *edition.models, *spread]):
         if model.samples.run and model.share.measured:
             yield Point(model.samples.run, model, edition.id)
 

@@ -47,6 +47,7 @@ WORDS: dict[str, tuple[tuple[str, str], str, str]] = {
     "day": (("day", "days"), "일", "天"),
     "model": (("model", "models"), "개", "个模型"),
     "step": (("step", "steps"), "스텝", "步"),
+    "frame": (("frame", "frames"), "프레임", "帧"),
     "call": (("call", "calls"), "회", "次"),
     "repeat": (("repeat", "repeats"), "회", "次"),
     "bit": (("bit", "bits"), "비트", "位"),

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from measure.limits import Verdict
 from measure.results import Import, Report, Run
-from templates import config, description, verdicts
+from templates import config, description, formats, verdicts
 from templates.facts.edition import Edition
 from templates.facts.group import Group
 from templates.front_matter import front_matter
@@ -308,6 +308,8 @@ def heading_of(group: Group, edition: Edition, voice: Voice) -> Markup:
         named["part"] = voice.labels.get("part", group.named["part"])
     if "machine" in named:
         named["run"] = named["machine"]  # and where there is no such run, the machine goes by its name
+    if group.heading == "chunk":
+        named["frames"] = formats.quantity(int(group.named["n"]), "frame", voice.language)
     if run := edition.results.run(group.named.get("machine", "")):
         named["machine"] = voice.machine(run)
     return Markup(voice.labels.filled("group", group.heading, **named))

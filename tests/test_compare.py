@@ -175,12 +175,12 @@ def test_an_equality_is_one_line_and_bounds_stand_on_both_sides(pages):
 def test_a_part_is_told_with_whose_it_is(pages):
     """The parts of a chunk, of a model: their headings alone are alike."""
     told = {name: [text(cell) for _, cell in row] for name, row in rows(pages["en/compare.md"]).items()}
-    errors = r"\(Right context of \d+ frames, Error rates\) > .*\(Right context of \d+ frames, Error rates;"
+    errors = r"\(Right context of \d+\sframes?, Error rates\) > .*\(Right context of \d+\sframes?, Error rates;"
     assert re.search(errors, told["largest_chunk_best"][0])
-    step = r"Right context of \d+ frames, What a step consists of, transducer"
+    step = r"Right context of \d+\sframes?, What a step consists of, transducer"
     assert re.search(step, told["transducer_within_bounds"][1])
     assert re.search(r"Gemma 4 12B: from q8_0 to q4_0, llama\.cpp, gain", told["gain_below_calculation"][1])
-    work = r"Right context of \d+ frames, Arithmetic, encoder's time"
+    work = r"Right context of \d+\sframes?, Arithmetic, encoder's time"
     assert re.search(work, told["keys_kept_pay"][1])
 
 
