@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from measure import device, timing
 from measure.card import Watch
-from measure.results import Key, key
+from measure.results import Key, card_of, key, of_card
 from measure.session import Session
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ KERNELS = {
 
 
 def plan(session: Session) -> list[Key]:
-    return [
-        key("bandwidth", name, "", **device.of_card(card)) for card in device.card_numbers(session) for name in KERNELS
-    ]
+    return [key("bandwidth", name, "", **of_card(card)) for card in device.card_numbers(session) for name in KERNELS]
 
 
 def seconds(session: Session) -> float:
@@ -70,7 +68,7 @@ def measure(session: Session) -> None:
     wanted = [item for item in plan(session) if session.wanted(item)]
     config: dict[str, str | int] = {**device.settle(session.machine), "dtype": "fp32", "warmups": WARMUPS}
     for card in device.card_numbers(session):
-        _of_card(session, card, [item for item in wanted if device.card_of(item) == card], config)
+        _of_card(session, card, [item for item in wanted if card_of(item) == card], config)
 
 
 def _of_card(session: Session, card: int, wanted: list[Key], config: dict[str, str | int]) -> None:

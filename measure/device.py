@@ -80,16 +80,6 @@ def card_numbers(session: Session) -> range:
     return range(1 if session.quick else max(session.machine.accelerators, 1))
 
 
-def of_card(number: int) -> dict[str, int]:
-    """What a key tells of the card that was measured: nothing of the first."""
-    return {"card": number} if number else {}
-
-
-def card_of(key: Key) -> int:
-    """The number of the card that a key tells of."""
-    return int(dict(key.parameters).get("card", 0))
-
-
 def allocated_bytes(where: str) -> int:
     """Bytes that torch's allocator has given out; 0 on a device that does not tell."""
     import torch

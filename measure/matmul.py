@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from measure import device, timing
 from measure.card import Watch
-from measure.results import Key, key
+from measure.results import Key, card_of, key, of_card
 from measure.session import Session
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Product = Callable[[], "Tensor"]
 
 def plan(session: Session) -> list[Key]:
     return [
-        key("matmul", "throughput", "", dtype=name, n=n, **device.of_card(card))
+        key("matmul", "throughput", "", dtype=name, n=n, **of_card(card))
         for card in device.card_numbers(session)
         for name in DTYPES[session.device]
         for n in sizes(name, session)
@@ -64,7 +64,7 @@ def measure(session: Session) -> None:
     config = device.settle(session.machine)
     wanted = [item for item in plan(session) if session.wanted(item)]
     for card in device.card_numbers(session):
-        items = [item for item in wanted if device.card_of(item) == card]
+        items = [item for item in wanted if card_of(item) == card]
         if items:
             with device.failing(session, *items), device.on_card(session.device, card):
                 _of_card(session, items, config)
@@ -95,7 +95,7 @@ def _of_size(session: Session, item: Key, probed: float, cold: timing.Work, conf
     limit_s, expected_s = (2.0 if session.quick else 10.0), flops(n) / probed
     if expected_s > limit_s:
         return session.fail(item, "too_slow", f"about {expected_s:.0f} s a product, {limit_s:.0f} s allowed")
-    watch = Watch(session.device, device.card_of(item))
+    watch = Watch(session.device, card_of(item))
     values = [flops(n) / time / 1e12 for time in _times(name, n, session, cold, watch)]
     how = {**config, **_how(name), "probed_tflops": round(probed / 1e12, 4), "warmups": WARMUPS[session.device]}
     session.record(item, "TFLOPS", values, {**how, **watch.config})

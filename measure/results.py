@@ -371,6 +371,16 @@ def key(measurement: str, quantity: str, subject: str = "", **parameters: object
     return Key(measurement, subject, quantity, tuple(sorted((n, str(v)) for n, v in parameters.items())))
 
 
+def of_card(number: int) -> dict[str, int]:
+    """What a key tells of the card that was measured: nothing of the first."""
+    return {"card": number} if number else {}
+
+
+def card_of(key: Key) -> int:
+    """The number of the card that a key tells of."""
+    return int(dict(key.parameters).get("card", 0))
+
+
 @functools.lru_cache(maxsize=1 << 14)
 def parse_key(text: str) -> Key:
     """Read a key. Raises ValueError if it is not one, or not in its normal form (names sorted, each once)."""

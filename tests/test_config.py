@@ -34,6 +34,7 @@ MISTAKES = [
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """The data files in a folder of their own."""
+    config.citation()  # it lies beside the real folder, and is kept
     for path in TEMPLATES.glob("*.toml"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     monkeypatch.setattr(config, "FOLDER", tmp_path)

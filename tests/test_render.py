@@ -188,7 +188,9 @@ def test_without_a_sample(run_id, text):
 
 
 def is_a_choice(fact):
-    """Facts over "the most requests timed", "all prompts" or "the worked example": about others once one is gone."""
+    """Facts over "the most requests timed", "all prompts", "the worked example" or "what ran on one card and on two":
+    about others once one is gone.
+    """
     last = fact.name.rsplit(".", 1)[1]
     return last in CHOSEN or ".models." in fact.name or ".turn." in fact.name
 
@@ -201,6 +203,12 @@ CHOSEN = (
     "short_prompt_loss",
     "short_prompt_fixed",
     "count",
+    "share_low",
+    "share_high",
+    "one_share_low",
+    "one_share_high",
+    "speed_gain_low",
+    "speed_gain_high",
 )
 
 

@@ -81,7 +81,7 @@ class Link(Group):
     @fact("KiB", decimals=0)
     def small(self) -> Quantity:
         """About the activations of one token."""
-        size = dict(self._small("on").parameters).get("bytes", "")
+        size = dict(self._sum("all_reduce_time").parameters).get("bytes", "")
         return (
             constant(int(size), "B", "all_reduced")
             if size

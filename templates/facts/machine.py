@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from measure import device
-from measure.results import Key, key
+from measure.results import Key, card_of, key, of_card
 from templates.facts.group import Group, fact
 from templates.facts.samples import Samples
 from templates.quantity import Quantity, best
@@ -34,7 +33,7 @@ class Product(Group):
 def _names_product(wanted: Key, card: int) -> bool:
     """Whether a key names a type and a size on this card, and nothing else."""
     told = dict(wanted.parameters)
-    fits = set(told) == {"dtype", "n", *device.of_card(card)} and device.card_of(wanted) == card
+    fits = set(told) == {"dtype", "n", *of_card(card)} and card_of(wanted) == card
     return fits and told["n"].isdecimal()
 
 
@@ -58,7 +57,7 @@ class MachineFacts(Group):
         yield from self.products
 
     def _kernel(self, name: str) -> Key:
-        return key("bandwidth", name, "", **device.of_card(self.card))
+        return key("bandwidth", name, "", **of_card(self.card))
 
     @fact("GB/s")
     def sum(self) -> Quantity:
