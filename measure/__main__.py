@@ -1,33 +1,16 @@
-"""`python -m measure`: the command line, loaded so that Ctrl-C ends its imports as quietly as it ends a measurement.
-
-The imports take half a second, in which an impatient user would see a traceback.
-"""
+"""`python -m measure`: the command line."""
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 
-INTERRUPTED = 130
-"""Exit code of a program that Ctrl-C stopped."""
+from measure import invocation
 
 
 def main() -> int:
     """Run the command line; returns the exit code."""
-    usual = signal.getsignal(signal.SIGINT)
-    if usual is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
-    from measure import cli
-
-    if usual is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    return cli.main()
-
-
-def _leave(number: int, frame: object) -> None:
-    """End at once: an exception would pass through half-made modules, some of which would print it."""
-    os._exit(INTERRUPTED)
+    code: int = invocation.loaded("measure.cli").main()
+    return code
 
 
 if __name__ == "__main__":

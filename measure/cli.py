@@ -34,8 +34,6 @@ from measure.session import maker, now
 HERE = "here"
 IMPORTED = "imported"
 RESULTS = Path("results.json")
-INTERRUPTED = 130
-"""Exit code of a program that Ctrl-C stopped."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 
@@ -192,7 +190,7 @@ def _gather(job: Job, address: str, every: bool) -> Gathering:
     except Interrupted:
         board.close()
         screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run `{_going_on()}`.")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(invocation.INTERRUPTED) from None
     finally:
         board.close()
 
@@ -247,7 +245,7 @@ def _carry_out(job: Job) -> list[Outcome]:
     except Interrupted:
         bar.close()
         screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run `{_going_on()}`.")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(invocation.INTERRUPTED) from None
     finally:
         bar.close()
 
@@ -419,7 +417,7 @@ def main() -> int:
         return _refuse(str(error))
     except (KeyboardInterrupt, typer.Abort):
         screen.err.print("Stopped. What was measured is kept; the same command goes on from there.")
-        return INTERRUPTED
+        return invocation.INTERRUPTED
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise

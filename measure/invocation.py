@@ -1,10 +1,17 @@
-"""How the user can call this program and its like from where they are: what messages and cures name."""
+"""How the user can call this program and its like from where they are, and how a call begins."""
 
 from __future__ import annotations
 
+import importlib
+import os
 import shlex
+import signal
 import sys
 from pathlib import Path
+from typing import Any
+
+INTERRUPTED = 130
+"""Exit code of a program that Ctrl-C stopped."""
 
 
 def python() -> str:
@@ -17,3 +24,22 @@ def python() -> str:
 def command(module: str, *words: str) -> str:
     """The command that runs a module with these words, to be copied into a shell."""
     return " ".join([python(), "-m", shlex.join([module, *words])])
+
+
+def loaded(module: str) -> Any:  # noqa: ANN401 (a module)
+    """A command line, imported so that Ctrl-C ends its imports as quietly as it ends the rest.
+
+    They take half a second, in which an impatient user would see a traceback.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is not signal.default_int_handler:
+        return importlib.import_module(module)
+    signal.signal(signal.SIGINT, _leave)
+    found = importlib.import_module(module)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return found
+
+
+def _leave(number: int, frame: object) -> None:
+    """End at once: an exception would pass through half-made modules, some of which would print it."""
+    os._exit(INTERRUPTED)
