@@ -95,7 +95,8 @@ class Voice:
         )
         start, dash, end = _DASH.split(both, maxsplit=1) if _DASH.search(both) else ("", "", both)
         if start and printed.digits(first) != digits:
-            start = self.value(first, unit=False)  # what needs more digits than the other end keeps them
+            # What needs more digits than the other end keeps them, and in Chinese its sign.
+            start = self.value(first, unit=start.endswith(tuple(formats.CLOSE)))
         ends = [(first, start), (last, end)] if start else [(last, end)]
         said = [self._linked(quantity, safe(text)) for quantity, text in ends]
         return Markup(html.escape(dash)).join(said)
@@ -114,6 +115,8 @@ class Voice:
         return f"{self.receipts}#{quantity.name}"
 
     def _linked(self, quantity: Quantity, text: str) -> Markup:
+        if not quantity.name:
+            return marked(text)  # no fact, so without a receipt
         self._said.add(quantity.name)
         opening = self._openings.get(quantity.name) or self._opening(quantity)
         return marked(f"{opening}{text}</a>")

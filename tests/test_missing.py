@@ -33,7 +33,7 @@ def test_it_speaks_the_language_of_the_address(browser, address, address_of):
         assert page.title() == f"404 - {name}" and page.locator(".md-header__topic").first.inner_text().strip() == name
         start = address + ("" if language == "ko" else f"{language}/")
         assert page.locator(".md-logo").evaluate("a => a.href") == start
-        page.locator(".no-page a").nth(1).click()
+        page.locator(".no-page a").nth(2).click()
         page.wait_for_url(f"{start}source/")
         assert page.locator("html").get_attribute("lang") == language
 

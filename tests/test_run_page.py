@@ -110,7 +110,7 @@ def test_links_lead_to_receipts(rendered, language):
     for run in EXECUTED:
         text = rendered[f"{language}/runs/{run.id}/index.md"]
         links = re.findall(r'href="\.\./\.\./([\w-]+)/receipts/#([^"]+)"', text)
-        assert len(links) > len(GROUPS)
+        assert len(links) >= len(GROUPS)
         for edition, anchor in links:
             assert f'id="{anchor}"' in rendered[f"{language}/{edition}/receipts.md"]
     receipts = rendered[f"{language}/h200/receipts.md"]

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from paths import RESULTS
 
 from measure import limits
@@ -11,6 +12,7 @@ from templates import formats, render, units
 from templates.changes import machine
 from templates.html import plain
 from templates.labels import LANGUAGES
+from templates.quantity import Digits, constant
 from templates.shared import MARK, Shared
 from templates.voice import Voice
 
@@ -95,3 +97,15 @@ def test_what_a_language_says_is_made_once_for_all_its_pages():
         assert links[0] == links[1].replace("another/", "one/") and 'href="another/#' in links[1]
         assert pages[0].said == pages[1].said == {fact.name}
     assert asked == list(LANGUAGES)
+
+
+@pytest.mark.parametrize(("language", "expected"), [("ko", "0.5~40%"), ("en", "0.5–40%"), ("zh", "0.5%～40%")])
+def test_a_range_of_what_is_no_fact_has_no_link_and_in_chinese_both_signs(language, expected):
+    """Also where one end needs more digits than the other."""
+    low, high = (
+        replace(constant(value, "%", "share"), digits=Digits(decimals=decimals))
+        for value, decimals in ((0.5, 1), (40, 0))
+    )
+    assert str(Voice(language).span(low, high)) == expected
+    named = Voice(language).span(replace(low, name="a.low"), replace(high, name="a.high"))
+    assert named.count("<a ") == 2 and named.striptags() == expected
