@@ -102,10 +102,8 @@ def test_what_a_language_says_is_made_once_for_all_its_pages():
 @pytest.mark.parametrize(("language", "expected"), [("ko", "0.5~40%"), ("en", "0.5–40%"), ("zh", "0.5%～40%")])
 def test_a_range_of_what_is_no_fact_has_no_link_and_in_chinese_both_signs(language, expected):
     """Also where one end needs more digits than the other."""
-    low, high = (
-        replace(constant(value, "%", "share"), digits=Digits(decimals=decimals))
-        for value, decimals in ((0.5, 1), (40, 0))
-    )
+    ends = (constant(0.5, "%", "share"), 1), (constant(40, "%", "share"), 0)
+    low, high = (replace(end, shown_in="%", digits=Digits(decimals, None)) for end, decimals in ends)
     assert str(Voice(language).span(low, high)) == expected
     named = Voice(language).span(replace(low, name="a.low"), replace(high, name="a.high"))
     assert named.count("<a ") == 2 and named.striptags() == expected
