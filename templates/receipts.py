@@ -300,7 +300,7 @@ def heading_of(group: Group, edition: Edition, voice: Voice) -> Markup:
     named: dict[str, str] = {name: plain(value) for name, value in group.named.items()}
     if group.heading == "pair":
         named["model"] = voice.model_name(group.named["model"])
-    elif group.heading in ("model", "model_on_cards", "spread"):
+    elif group.heading in ("model", "model_on_card", "model_on_cards", "spread"):
         named["model"] = voice.model(group.named["model"])
     if "engine" in named:
         named["engine"] = voice.engine(group.named["engine"])

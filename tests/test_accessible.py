@@ -18,6 +18,7 @@ LOOKS = [
     *zip(LANGUAGES, ("own/", "calculator/", "method/"), [DARK] * 3, strict=True),
     ("en", "", DARK),
     ("en", "compare/", LIGHT),
+    ("zh", "source/receipts/", LIGHT),
     ("ko", "compare/", DARK),
 ]
 

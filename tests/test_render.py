@@ -485,3 +485,12 @@ def test_measuring_does_not_import_rendering():
             r"^from measure(?:\.(\w+))? import (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE
         ):
             assert (module[0] or module[1]) in ("results", "store", "limits", "models", "invocation"), path.name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", TOLD)
+def test_each_group_of_receipts_has_a_heading_of_its_own(name, language):
+    """Its part of the contents is a landmark, which one has to be able to tell from the others."""
+    page = (ROOT / "docs" / language / name / "receipts.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*) \{#", page, re.MULTILINE)
+    assert len(headings) > 5 and len(set(headings)) == len(headings)

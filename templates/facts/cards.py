@@ -230,7 +230,9 @@ class Cards(Group):
         known = {(model.samples, model.measurement, model.subject): model for model in single}
         for measurement, subject in self.samples.subjects("rate", self.number) if self.together else ():
             one = known.get((self.samples, measurement, subject))
-            one = one or LanguageModel(self.samples, self.machine, measurement, subject)
+            if one is None:
+                one = LanguageModel(self.samples, self.machine, measurement, subject)
+                one.heading = "model_on_card"  # the same model may stand among the edition's, from another run
             several = LanguageModel(self.samples, self.together or self.machine, measurement, subject, self.number)
             yield Spread(one, several, self.link)
 
