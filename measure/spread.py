@@ -29,7 +29,10 @@ def cards(session: Session) -> int:
     """Cards over which a model is spread. Raises OptionError for more than there are."""
     text, most = asked(session.options), max(session.machine.accelerators, 1)
     if not text.isdecimal() or text != str(int(text)) or not 1 <= int(text) <= most:
-        raise OptionError(f"{NAME}={text}: is no number of cards from 1 to {most}. Choose one that is.")
+        offered = "one card" if most == 1 else f"{most} cards"
+        raise OptionError(
+            f"{NAME}={text}: is no number of cards that this machine offers, {offered}. Choose one that is."
+        )
     return int(text)
 
 

@@ -688,8 +688,8 @@ def test_weights_that_are_not_there_are_refused_with_their_place_before_anything
         (["run", "decode_vllm", "--set", "tensor_parallel=abc"], "decode_vllm: tensor_parallel=abc: is no number of"),
         (["run", "decode_vllm", "--set", "tensor_parallel=2"], "decode_vllm: tensor_parallel=2: is no number of cards"),
         (["run", "decode_vllm", "--tensor-parallel", "2"], "decode_vllm: tensor_parallel=2: is no number of cards"),
-        (["run", "serve_vllm", "--tensor-parallel", "0"], "serve_vllm: tensor_parallel=0: is no number of cards from"),
-        (["run", "peer_vllm", "--tensor-parallel", "-1"], "peer_vllm: tensor_parallel=-1: is no number of cards from"),
+        (["run", "serve_vllm", "--tensor-parallel", "0"], "serve_vllm: tensor_parallel=0: is no number of cards that"),
+        (["run", "peer_vllm", "--tensor-parallel", "-1"], "peer_vllm: tensor_parallel=-1: is no number of cards that"),
         (["run", "graphs_vllm", "--tensor-parallel", "01"], "graphs_vllm: tensor_parallel=01: is no number of cards"),
         (
             ["run", "decode_llama", "bandwidth", "--tensor-parallel", "2"],

@@ -292,7 +292,7 @@ def test_more_cards_than_there_are_are_refused(small, text):
     """Before anything is measured, by every measurement that spreads a model."""
     asked = dataclasses.replace(small, options={"tensor_parallel": text})
     for each in (decode_vllm, serve_vllm, peer_vllm, graphs_vllm):
-        with pytest.raises(OptionError, match=rf"^tensor_parallel={text}: is no number of cards from 1 to 2\."):
+        with pytest.raises(OptionError, match=rf"^tensor_parallel={text}: is no number of cards that .*, 2 cards\."):
             each.plan(asked)
 
 

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import platform
 import re
+import secrets
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -70,6 +71,10 @@ def joined(address: str) -> Iterator[Cluster]:
         install = invocation.command("pip", "install", "voice-in-numbers[fleet]")
         raise ResultsError(f"Ray is not installed, which `fleet` needs. `{install}` brings it.")
     os.environ.update(SETTINGS)
+    if not address:
+        # Without these, Ray would leave a token in the home folder, which clusters started later then ask for.
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         ray = importlib.import_module("ray")
         try:
@@ -81,7 +86,10 @@ def joined(address: str) -> Iterator[Cluster]:
 
 def _join(ray: Any, address: str) -> None:  # noqa: ANN401 (a module)
     needs = f"Ray {ray.__version__} and Python {platform.python_version()}"
-    cure = f"Run this on a machine of the cluster, all with {needs}, and give HEAD:PORT or auto."
+    cure = (
+        f"Run this on a machine of the cluster, all with {needs}, and give HEAD:PORT or auto; "
+        "where it asks for a token, with RAY_AUTH_MODE=token."
+    )
     if address.startswith(CLIENT):
         raise ResultsError(f"--address {address}: through Ray's client nothing can be streamed back. {cure}")
     if address not in ("", AUTO) and not _answers(address):

@@ -35,14 +35,15 @@ def buffer_in_cache(case: Case) -> Verdict | None:
 def other_device(case: Case) -> Verdict | None:
     """A sample belongs to its run's machine: another device's limits say nothing of it, nor it of theirs."""
     machine, device, name = case.run.machine, case.text("device"), case.text("device_name")
-    if device is None and name is None and case.entry("cards") is None:
+    if device is None and name is None and case.entry("cards") is None and case.cards_named == 1:
         return None
     foreign = device is not None and device != machine.device
     foreign |= name is not None and name not in machine.name
     if foreign:
         return Verdict("rejected")
-    if machine.accelerators and case.cards > machine.accelerators:
-        return Verdict("rejected", "", machine.accelerators, case.cards / machine.accelerators, "", case.cards)
+    cards = max(case.cards, case.cards_named)
+    if machine.accelerators and cards > machine.accelerators:
+        return Verdict("rejected", "", machine.accelerators, cards / machine.accelerators, "", cards)
     return Verdict("accepted")
 
 

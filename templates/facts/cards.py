@@ -165,6 +165,8 @@ class Spread(Group):
     @fact("ms")
     def exchange(self) -> Quantity:
         """Kernels of one step that pass something between cards, waiting for the other card included."""
+        if not self.several.step_kernels.measured:
+            return self.several.step_kernels
         told = self.several.samples.configured(self.several.key("step_kernel_time"), "exchange_ms", "ms")
         return replace(told, doubts=self.several.step_kernels.doubts)
 
