@@ -12,7 +12,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -182,17 +182,10 @@ def fleet(
 
 def _gather(job: Job, address: str, every: bool) -> Gathering:
     board = Board()
-    try:
-        with joined(address) as cluster:
-            gathering = Gathering(cluster, job, board)
-            gathering.run(every)
-        return gathering
-    except Interrupted:
-        board.close()
-        screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run `{_going_on()}`.")
-        raise typer.Exit(invocation.INTERRUPTED) from None
-    finally:
-        board.close()
+    with _stoppable(job, board.close), joined(address) as cluster:
+        gathering = Gathering(cluster, job, board)
+        gathering.run(every)
+    return gathering
 
 
 def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:
@@ -240,14 +233,21 @@ def _devices() -> str:
 
 def _carry_out(job: Job) -> list[Outcome]:
     bar = screen.Bar()
-    try:
+    with _stoppable(job, bar.close):
         return runner.run(job, bar)
+
+
+@contextlib.contextmanager
+def _stoppable(job: Job, close: Callable[[], None]) -> Iterator[None]:
+    """Close what is shown of a job at its end; after Ctrl-C, tell how to go on."""
+    try:
+        yield
     except Interrupted:
-        bar.close()
+        close()
         screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run `{_going_on()}`.")
         raise typer.Exit(invocation.INTERRUPTED) from None
     finally:
-        bar.close()
+        close()
 
 
 def _going_on() -> str:

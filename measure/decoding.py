@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple, Protocol
 
-from measure import device, kernels, spread, timing
+from measure import device, kernels, timing
 from measure.card import Card, Watch
-from measure.results import Config, Key, key
+from measure.results import Config, Key, key, over_cards
 from measure.session import Session
 
 HELD = ("loaded_weights", "parameters", "parameters_without_embeddings")
@@ -108,7 +108,7 @@ class Scope(NamedTuple):
 
 def keys(name: str, text: str, scope: Scope, cards: int = 1) -> list[Key]:
     """All keys of subject `text` of measurement `name`, those first that matter most should the time run out."""
-    told = spread.told(cards)
+    told = over_cards(cards)
     held = [key(name, quantity, text, **told) for quantity in HELD]
     rates = [key(name, "rate", text, requests=number, **told) for number in scope.requests]
     prefills = [key(name, "prefill_rate", text, tokens=number, **told) for number in scope.lengths]
@@ -133,9 +133,9 @@ STEPS = Scope((1,), ())
 
 def step_keys(name: str, text: str, graphs: bool, cards: int = 1) -> list[Key]:
     """The keys of subject `text` in measurement `name` of steps with or without CUDA graphs."""
-    told = {"graphs": "on" if graphs else "off", **spread.told(cards)}
+    told = {"graphs": "on" if graphs else "off", **over_cards(cards)}
     rate = key(name, "rate", text, requests=1, **told)
-    return [key(name, "loaded_weights", text, **spread.told(cards)), rate, key(name, "step_kernel_time", text, **told)]
+    return [key(name, "loaded_weights", text, **over_cards(cards)), rate, key(name, "step_kernel_time", text, **told)]
 
 
 def rates(requests: int, steps: int, shorts: Sequence[float], longs: Sequence[float]) -> list[float]:

@@ -17,7 +17,7 @@ from measure.card import Watch
 from measure.decoding import LONG, PROMPT_TOKENS, SHORT
 from measure.engines import vllm
 from measure.importers.vllm_latency import Latency
-from measure.results import Key, key
+from measure.results import Key, key, over_cards
 from measure.session import Session
 
 SUMMARY = "decoding for one request in vLLM by its own tool, vllm bench latency"
@@ -35,7 +35,7 @@ LIMIT_S = 400.0
 
 
 def plan(session: Session) -> list[Key]:
-    return [key(NAME, "rate", subject(session), requests=1, **spread.told(spread.cards(session)))]
+    return [key(NAME, "rate", subject(session), requests=1, **over_cards(spread.cards(session)))]
 
 
 def seconds(session: Session) -> float:

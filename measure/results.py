@@ -376,6 +376,16 @@ def of_card(number: int) -> dict[str, int]:
     return {"card": number} if number else {}
 
 
+def over_cards(number: int) -> dict[str, int]:
+    """What a key tells of the cards that a model was spread over: nothing of one."""
+    return {TENSOR_PARALLEL: number} if number > 1 else {}
+
+
+def cards_of(key: Key) -> int:
+    """Over how many cards the model of a key was spread."""
+    return int(dict(key.parameters).get(TENSOR_PARALLEL, 1))
+
+
 def card_of(key: Key) -> int:
     """The number of the card that a key tells of."""
     return int(dict(key.parameters).get("card", 0))

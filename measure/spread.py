@@ -41,11 +41,6 @@ def asked(options: Mapping[str, str]) -> str:
     return options.get(NAME, "1")
 
 
-def told(number: int) -> dict[str, int]:
-    """What a key tells of so many cards: nothing of one."""
-    return {NAME: number} if number > 1 else {}
-
-
 def fits(text: str, options: Mapping[str, str]) -> bool:
     """Whether a sample of key `text` is one that is measured with these options, as far as cards go."""
     key = parse_key(text)

@@ -20,13 +20,8 @@ MACHINE = Machine("a small machine", "cpu", cores=2)
 AT = "2026-11-29T13:45:00Z"
 
 
-@pytest.fixture
-def call(tmp_path, monkeypatch, capfd):
-    """Run the command line in an empty folder, with the fake measurements, on a machine that never changes."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests")]))
-    monkeypatch.setattr(registry, "PACKAGE", "fakes")
-    monkeypatch.setattr(machine, "describe", lambda device="": MACHINE)
+def command_line(monkeypatch, capfd):
+    """Runs the command line on the words it is given; tells its exit code and what it printed."""
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["measure", *words])
@@ -35,6 +30,17 @@ def call(tmp_path, monkeypatch, capfd):
         return code, out, err
 
     return run
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capfd):
+    """Run the command line in an empty folder, with the fake measurements, on a machine that never changes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests")]))
+    monkeypatch.setattr(registry, "PACKAGE", "fakes")
+    monkeypatch.setattr(machine, "describe", lambda device="": MACHINE)
+
+    return command_line(monkeypatch, capfd)
 
 
 def stored(file="results.json"):

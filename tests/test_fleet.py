@@ -14,9 +14,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from test_cli_measure import command_line
 from test_runner import ended
 
-from measure import cli, machine, registry, results, store
+from measure import machine, registry, results, store
 from measure.fleet import board, gathering, kinds, task
 from measure.fleet import cluster as clusters
 from measure.fleet.cluster import Failed, Left, Node
@@ -100,13 +101,7 @@ def call(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("PYTHONPATH", PATH)
     monkeypatch.setattr(registry, "PACKAGE", "paced")
 
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["measure", *words])
-        code = cli.main()
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return run
+    return command_line(monkeypatch, capfd)
 
 
 def stored():

@@ -9,7 +9,18 @@ from typing import Literal, NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 
 from measure.limits.entries import ENTRIES
-from measure.results import LARGEST, SMALLEST, TENSOR_PARALLEL, AnySample, Key, Report, Run, card_of, parse_key
+from measure.results import (
+    LARGEST,
+    SMALLEST,
+    TENSOR_PARALLEL,
+    AnySample,
+    Key,
+    Report,
+    Run,
+    card_of,
+    cards_of,
+    parse_key,
+)
 
 T = TypeVar("T")
 
@@ -220,7 +231,7 @@ class Case(Struct, frozen=True):
     @property
     def cards_named(self) -> int:
         """Accelerators that the key speaks of: those a model was spread over, or up to the one that was measured."""
-        return max(int(dict(self.key.parameters).get(TENSOR_PARALLEL, 1)), card_of(self.key) + 1)
+        return max(cards_of(self.key), card_of(self.key) + 1)
 
     def beside(self, quantity: str) -> tuple[str, AnySample] | None:
         """A sound sample of the same measurement, subject and number of cards, and its key."""

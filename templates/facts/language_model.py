@@ -7,7 +7,7 @@ from functools import cached_property, partial, reduce
 from operator import add
 
 from measure import models
-from measure.results import TENSOR_PARALLEL, Key, Sample, key
+from measure.results import Key, Sample, key, over_cards
 from templates.facts.constants import (
     BYTES_PER_PARAMETER,
     ONE,
@@ -39,7 +39,7 @@ class LanguageModel(Group):
         path = f"{samples.run_id}.{self.engine}.{subject}" + (f".on{cards}" if cards > 1 else "")
         super().__init__(path, model=subject, engine=self.engine, cards=cards)
         self.heading = "model_on_cards" if cards > 1 else "model"
-        self.cards, self.told = cards, {TENSOR_PARALLEL: cards} if cards > 1 else {}
+        self.cards, self.told = cards, over_cards(cards)
         self.samples, self.machine, self.measurement, self.subject = samples, machine, measurement, subject
         self.model, _, self.precision = subject.rpartition("-")
         counts = samples.numbers(measurement, subject, ("rate", "first_token"), "requests", cards)

@@ -7,7 +7,7 @@ import math
 from msgspec.structs import replace
 
 from measure.recognition.capacity import percentile
-from measure.results import TENSOR_PARALLEL, AnySample, Import, Key, ResultsError, Run, Sample, parse_key
+from measure.results import AnySample, Import, Key, ResultsError, Run, Sample, cards_of, parse_key
 from templates.facts.verdicts import Verdicts
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import DimensionalityError, unit
@@ -95,14 +95,14 @@ class Samples:
             dict.fromkeys(
                 (k.measurement, k.subject)
                 for k in self.parsed
-                if k.quantity == quantity and k.subject and k.measurement.startswith("decode_") and _cards(k) == cards
+                if k.quantity == quantity and k.subject and k.measurement.startswith("decode_") and cards_of(k) == cards
             )
         )
 
     @property
     def spreads(self) -> set[int]:
         """Numbers of cards over which the run's models were spread, those above one."""
-        return {_cards(parsed) for parsed in self.parsed} - {1}
+        return {cards_of(parsed) for parsed in self.parsed} - {1}
 
     def numbers(
         self, measurement: str, subject: str, quantities: tuple[str, ...], parameter: str, cards: int = 1
@@ -110,7 +110,7 @@ class Samples:
         """The values that `parameter` takes in the keys of these quantities on so many cards, ascending."""
         found = set()
         for parsed in self.parsed:
-            of = parsed.subject == subject and parsed.measurement == measurement and _cards(parsed) == cards
+            of = parsed.subject == subject and parsed.measurement == measurement and cards_of(parsed) == cards
             if of and parsed.quantity in quantities:
                 found |= {int(value) for name, value in parsed.parameters if name == parameter and value.isdigit()}
         return sorted(found)
@@ -161,8 +161,3 @@ class Samples:
         if isinstance(sample, Import):
             return Kind.IMPORTED
         return _KINDS[self.run.kind if self.run else "executed"]
-
-
-def _cards(parsed: Key) -> int:
-    """Cards that a key tells of."""
-    return int(dict(parsed.parameters).get(TENSOR_PARALLEL, 1))

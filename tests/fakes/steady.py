@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from measure import spread
-from measure.results import key
+from measure.results import key, over_cards
 
 SUMMARY = "three numbers that never change"
 NEEDS = ("msgspec",)
@@ -11,7 +11,7 @@ OPTIONS = ("pace", spread.NAME)
 
 
 def plan(session):
-    told = spread.told(int(spread.asked(session.options)))
+    told = over_cards(int(spread.asked(session.options)))
     return [key("steady", "rate", "qwen3-0.6b-bf16", requests=n, **told) for n in (1, 4, 16)]
 
 
