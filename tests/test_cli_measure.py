@@ -20,6 +20,12 @@ MACHINE = Machine("a small machine", "cpu", cores=2)
 AT = "2026-11-29T13:45:00Z"
 
 
+def unset(monkeypatch, name):
+    """Take a variable out of the environment; what the test then sets is taken out again, too."""
+    monkeypatch.setenv(name, "")
+    monkeypatch.delenv(name)
+
+
 def command_line(monkeypatch, capfd):
     """Runs the command line on the words it is given; tells its exit code and what it printed."""
 
@@ -323,7 +329,7 @@ def test_a_device_that_is_not_there_is_one_line(call, monkeypatch):
 
     monkeypatch.setattr(machine, "describe", describe)
     monkeypatch.setattr(machine, "present", lambda: ["cpu"])
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    unset(monkeypatch, "CUDA_VISIBLE_DEVICES")
     told = "needs an NVIDIA card and its driver. This machine has cpu. Choose one of these."
     for device in ("cuda", "cuda:9"):
         assert refused(call("run", "steady", "--device", device), f"--device {device}: {told}")
@@ -602,7 +608,7 @@ def test_the_bar_tells_the_time_left():
 
 
 def test_weights_and_device_are_options_by_shorter_names(call, monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    unset(monkeypatch, "CUDA_VISIBLE_DEVICES")
     asked = []
     monkeypatch.setattr(machine, "describe", lambda device="": asked.append(device) or MACHINE)
     code, _, err = call("run", "steady", "--run", "there", "--device", "cuda:1")
@@ -623,7 +629,7 @@ def test_a_card_that_is_not_there_is_refused_with_those_that_are(call, monkeypat
 
 
 def test_a_second_card_can_be_asked_for_with_set_too(call, monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    unset(monkeypatch, "CUDA_VISIBLE_DEVICES")
     code, _, err = call("run", "steady", "--set", "device=cuda:1")
     assert (code, os.environ["CUDA_VISIBLE_DEVICES"]) == (0, "1"), err
     assert "--set device=cuda" in stored().run("here").samples["steady/qwen3-0.6b-bf16/rate?requests=1"].command

@@ -86,6 +86,7 @@ def nodes(tmp_path_factory):
     (engine / "no_such_engine.py").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         started = Nodes()
         started.add(1)
         started.add(1)
