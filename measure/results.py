@@ -415,15 +415,20 @@ def median_interval(values: list[float], confidence: float = 0.95) -> tuple[floa
 
     Source: Conover, Practical Nonparametric Statistics, section 3.2 (binomial, p = 1/2).
     """
-    ordered, n = sorted(values), len(values)
+    ordered, dropped = sorted(values), _dropped(len(values), confidence)
+    return ordered[dropped], ordered[len(values) - 1 - dropped]
+
+
+@functools.cache
+def _dropped(count: int, confidence: float) -> int:
+    """How many of so many ordered values lie beyond the interval at each end."""
     tail, below = 0.0, 0
-    while below < n // 2:
-        tail += math.comb(n, below) / 2**n
+    while below < count // 2:
+        tail += math.comb(count, below) / 2**count
         if 2 * tail > 1 - confidence:
             break
         below += 1
-    drop = max(below - 1, 0)
-    return ordered[drop], ordered[n - 1 - drop]
+    return max(below - 1, 0)
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):

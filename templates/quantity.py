@@ -235,9 +235,9 @@ def _combine(
     symbol: str, left: Quantity, right: Quantity, unit: Unit, apply: Callable[[float, float], float]
 ) -> Quantity:
     origin = Operation(symbol, (left, right))
-    absences = tuple(dict.fromkeys(left.absences + right.absences))
-    doubts = tuple(sorted({*left.doubts, *right.doubts}))
+    doubts = tuple(sorted({*left.doubts, *right.doubts})) if left.doubts or right.doubts else ()
     if left.value is None or right.value is None:
+        absences = tuple(dict.fromkeys(left.absences + right.absences))
         return Quantity(None, unit, Kind.UNMEASURED, origin, absences=absences, doubts=doubts)
     corners = [apply(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
     low, high = min(corners), max(corners)

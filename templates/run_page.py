@@ -16,7 +16,7 @@ from templates.changes.sample import Change, Kind, Setting, Side
 from templates.changes.since import Since, since
 from templates.facts.edition import Edition
 from templates.html import element, joined, plain
-from templates.quantity import Constant, Quantity, Sampled, tree
+from templates.quantity import Constant, Origin, Sampled
 from templates.truth import Claim, Outcome
 from templates.voice import Voice
 
@@ -211,12 +211,10 @@ def standing(there: Claim, here: Claim) -> str:
 
 def rests_on(claim: Claim, run: Run) -> bool:
     """Whether a test of the claim asks for a sample that the run has, or for something that the run tells of itself."""
-    sides = (side for made in claim.truth.comparisons for side in (made.left, made.right))
-    return any(_of_run(quantity, run) for quantity in tree(sides))
+    return any(_of_run(origin, run) for origin in claim.origins)
 
 
-def _of_run(quantity: Quantity, run: Run) -> bool:
-    origin = quantity.origin
+def _of_run(origin: Origin, run: Run) -> bool:
     if isinstance(origin, Sampled):
         return origin.run == run.id and origin.key in run.samples
     return isinstance(origin, Constant) and origin.source.partition(":")[0] == run.id

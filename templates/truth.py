@@ -6,16 +6,17 @@ straddles the threshold. Truths combine by Kleene's three-valued logic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from templates import units
-from templates.quantity import Absence, Quantity
+from templates.quantity import Absence, Origin, Quantity, tree
 
 
 class Outcome(StrEnum):
@@ -55,7 +56,7 @@ class Truth(Struct, frozen=True, gc=False):
         return replace(self, outcome=turned.get(self.outcome, self.outcome))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Claim:
     """A named conclusion. A template asks `holds`, `refuted`, and else."""
 
@@ -71,8 +72,17 @@ class Claim:
     @property
     def doubted(self) -> bool:
         """Whether it was decided and a suspect sample is beneath what was compared."""
-        sides = (side for made in self.truth.comparisons for side in (made.left, made.right))
-        return self.outcome is not Outcome.UNDECIDED and any(side.doubts for side in sides if side.measured)
+        return self.outcome is not Outcome.UNDECIDED and any(side.doubts for side in self.sides if side.measured)
+
+    @property
+    def sides(self) -> Iterator[Quantity]:
+        """What was compared."""
+        return (side for made in self.truth.comparisons for side in (made.left, made.right))
+
+    @cached_property
+    def origins(self) -> list[Origin]:
+        """What everything that was compared was made from, and what that was made from."""
+        return [quantity.origin for quantity in tree(self.sides)]
 
     @property
     def holds(self) -> bool:

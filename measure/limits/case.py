@@ -204,6 +204,13 @@ class Case(Struct, frozen=True):
     run: Run
     sound: Sound
     models: Models | None = None
+    _found: dict[Hashable, object] = {}
+
+    def once(self, find: Callable[[Case], T]) -> T:
+        """What `find` gives for this case, found once: several rules ask how fast a sample says that a model ran."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        return self._found[find]  # type: ignore[return-value]  # what find() gave
 
     def entry(self, name: str) -> object:
         """An entry of ENTRIES from the key, else from the configuration; None if it is not there."""

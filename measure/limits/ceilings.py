@@ -24,8 +24,10 @@ class Pace(NamedTuple):
 
 def buffer_in_cache(case: Case) -> Verdict | None:
     """A bandwidth measured on a buffer that fits the last-level cache is the cache's, not the memory's."""
+    if case.key.measurement != "bandwidth":
+        return None
     buffer, cache = case.number("buffer_bytes"), case.run.machine.cache_bytes
-    if case.key.measurement != "bandwidth" or buffer is None or not cache:
+    if buffer is None or not cache:
         return None
     factor = buffer / cache
     status: Status = "rejected" if factor <= 1 else "suspect" if factor < thresholds.CACHE_FACTOR else "accepted"
@@ -59,7 +61,7 @@ def above_datasheet(case: Case) -> Verdict | None:
 
 def above_bandwidth(case: Case) -> Verdict | None:
     """Each pass reads all weights once, and a step of decoding each request's keys and values besides."""
-    moved = _moved(case)
+    moved = case.once(_moved)
     return moved and _against(case, moved.value, case.sound.bandwidth, "GB/s", (moved.key,), moved.kept)
 
 
@@ -69,7 +71,7 @@ def above_compute(case: Case) -> Verdict | None:
 
 
 def _used(case: Case, ceiling: Ceiling | None) -> Verdict | None:
-    computed = _computed(case)
+    computed = case.once(_computed)
     if ceiling is None or computed is None:
         return None
     # Numbers below 16 bits may have been multiplied faster than any product that was measured.
@@ -102,7 +104,7 @@ def _is_slow(case: Case) -> bool:
     """Whether the work takes longer than a host needs to launch it; a kernel of bandwidth counts as such."""
     if case.key.measurement == "bandwidth":
         return True
-    pace = _pace(case)
+    pace = case.once(_pace)
     return pace is not None and pace.passes_per_s is not None and pace.passes_per_s < 1 / thresholds.HOST_S
 
 
@@ -117,7 +119,8 @@ class Implied(NamedTuple):
 
 def _moved(case: Case) -> Implied | None:
     """GB/s that the passes read."""
-    weights, pace = case.beside("loaded_weights"), _pace(case)
+    pace = case.once(_pace)
+    weights = case.beside("loaded_weights") if pace else None
     if weights is None or pace is None or pace.passes_per_s is None:
         return None
     weight_bytes, cache_bytes = weights[1].median * BYTES[weights[1].unit], case.run.machine.cache_bytes * case.cards
@@ -128,7 +131,8 @@ def _moved(case: Case) -> Implied | None:
 
 def _computed(case: Case) -> Implied | None:
     """TFLOPS that the tokens take."""
-    parameters, pace = case.beside("parameters_without_embeddings"), _pace(case)
+    pace = case.once(_pace)
+    parameters = case.beside("parameters_without_embeddings") if pace else None
     if parameters is None or pace is None or pace.tokens_per_s is None:
         return None
     return Implied(2 * parameters[1].median * pace.tokens_per_s / 1e12, parameters[0])

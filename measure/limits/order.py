@@ -78,8 +78,11 @@ def _like(case: Case, member: Member) -> bool:
 
 def parts_differ(case: Case) -> Verdict | None:
     """The first token and the gaps after it make up the whole: less is time unaccounted for, more cannot be."""
-    first, gap, gaps, whole = (case.number(name) for name in ("first_s", "gap_s", "gaps", "whole_s"))
-    if first is None or gap is None or gaps is None or not whole:
+    whole = case.number("whole_s")
+    if not whole:
+        return None
+    first, gap, gaps = (case.number(name) for name in ("first_s", "gap_s", "gaps"))
+    if first is None or gap is None or gaps is None:
         return None
     parts = first + gaps * gap
     factor = parts / whole

@@ -61,8 +61,11 @@ def spread_wide(case: Case) -> Verdict | None:
 
 def percentile_beyond_count(case: Case) -> Verdict | None:
     """A percentile near the end needs many observations; one beyond the last of them is no percentile at all."""
-    told, count = case.number("percentile"), case.number("observations") or case.sample.count
-    if told is None or told == MEDIAN or not 0 < told < 100 or not count:
+    told = case.number("percentile")
+    if told is None or told == MEDIAN or not 0 < told < 100:
+        return None
+    count = case.number("observations") or case.sample.count
+    if not count:
         return None
     beyond = min(told, 100 - told) / 100
     needed = _needed(beyond)

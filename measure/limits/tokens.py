@@ -7,9 +7,10 @@ from measure.limits.case import Case, Verdict
 
 def token_count_differs(case: Case) -> Verdict | None:
     """A rate holds only if as many tokens were produced as were asked for; without any, no time to a token exists."""
-    produced, asked = case.number("produced_tokens"), _asked(case)
+    produced = case.number("produced_tokens")
     if produced is None:
         return None
+    asked = _asked(case)
     if produced == 0:
         return Verdict("rejected", "", asked, 0.0 if asked else None, "tok", produced)
     if asked is None:
@@ -40,8 +41,10 @@ def tokens_cached(case: Case) -> Verdict | None:
 
 def outputs_missing(case: Case) -> Verdict | None:
     """An error rate covers every recording; one whose output is empty is all deletions, so the rate is not zero."""
+    if case.key.quantity != "cer":
+        return None
     recordings, scored, empty = (case.number(name) for name in ("recordings", "scored_recordings", "empty_outputs"))
-    if case.key.quantity != "cer" or (scored is None and empty is None):
+    if scored is None and empty is None:
         return None
     if recordings is not None and scored is not None and scored != recordings:
         return Verdict("rejected", "", recordings, scored / recordings if recordings else None, "", scored)

@@ -11,8 +11,10 @@ MISTAKES: tuple[tuple[float, Status], ...] = ((1.024**3, "suspect"), (1.024**2, 
 
 def unit_mistaken(case: Case) -> Verdict | None:
     """Weights are off the model's own size by exactly what a mistaken unit makes."""
+    if case.key.quantity != "loaded_weights" or case.sample.unit not in BYTES:
+        return None
     expected = _expected(case)
-    if case.key.quantity != "loaded_weights" or expected is None or case.sample.unit not in BYTES:
+    if expected is None:
         return None
     scale = BYTES[case.sample.unit]
     stated = case.sample.median * scale
@@ -34,8 +36,10 @@ def _expected(case: Case) -> float | None:
 
 def copy_counted(case: Case) -> Verdict | None:
     """A copy reads and writes: counted one way it seems half as fast as reading, counted twice over twice as fast."""
+    if (case.key.measurement, case.key.quantity) != ("bandwidth", "copy"):
+        return None
     reading = case.sound.best("bandwidth", "sum", "triad")
-    if (case.key.measurement, case.key.quantity) != ("bandwidth", "copy") or reading is None:
+    if reading is None:
         return None
     factor = case.sample.median / case.cards / reading.value
     status: Status = "accepted"

@@ -295,11 +295,9 @@ class Edition:
         """Software that the samples were made with, each once."""
         return list(dict.fromkeys(version for run in self.runs for version in self.versions_of(run)))
 
-    @staticmethod
-    def versions_of(run: Run) -> list[str]:
+    def versions_of(self, run: Run) -> list[str]:
         """Software that one run's samples were made with."""
-        told = (item for sample in run.samples.values() for item in sample.versions.items())
-        return list(dict.fromkeys(f"{name} {version}" for name, version in told))
+        return self.samples(run.id).versions
 
     @property
     def random_weights(self) -> bool:
@@ -347,11 +345,14 @@ class Edition:
 
     def unused_samples(self) -> Iterator[tuple[str, str]]:
         """Samples of the edition's runs that no fact asks for, as run and key."""
-        # Facts ask for samples when they are made. Most are those of parts, so they are made last, if at all.
-        for group in (*self.groups, *self.all_groups()):
-            if not any(samples.unused for samples in self._samples.values()):
-                return
-            list(group.own_facts())
+        # Facts ask for samples when they are made. Most are those of parts, so they are made last, if at all, and those
+        # of one run are not asked for another's samples. What is of no run alone is asked when nothing else helped.
+        groups = [
+            (group, self._samples.get(group.path.partition(".")[0])) for group in (*self.groups, *self.all_groups())
+        ]
+        for group, samples in sorted(groups, key=lambda each: each[1] is None):
+            if samples.unused if samples else any(each.unused for each in self._samples.values()):
+                list(group.own_facts())
         for run_id, samples in self._samples.items():
             yield from ((run_id, text) for text in samples.unused)
 

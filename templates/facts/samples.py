@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -22,14 +23,20 @@ class Samples:
     def __init__(self, run_id: str, run: Run | None, verdicts: Verdicts) -> None:
         self.run_id = run_id
         self.run = run
-        self.used: set[str] = set()
+        self._unused = dict.fromkeys(run.samples if run else ())
         self.parsed = [parse_key(text) for text in (run.samples if run else ())]
         self.verdicts = verdicts.on(run) if run else {}
 
     @property
     def unused(self) -> list[str]:
         """Keys of the samples that no fact has asked for."""
-        return [text for text in (self.run.samples if self.run else ()) if text not in self.used]
+        return list(self._unused)
+
+    @cached_property
+    def versions(self) -> list[str]:
+        """Software that the samples were made with, each once."""
+        told = (item for sample in (self.run.samples.values() if self.run else ()) for item in sample.versions.items())
+        return [f"{name} {version}" for name, version in dict.fromkeys(told)]
 
     def get(self, wanted: Key, spelled: str, *, rejected: bool = False) -> Quantity:
         """The sample as a quantity. A rejected one is given only to facts about its rejection, which ask for it so."""
@@ -138,7 +145,7 @@ class Samples:
         return constant(size / 1e9, "GB", "memory", self.run_id, self._kind())
 
     def _sample(self, text: str) -> AnySample | None:
-        self.used.add(text)
+        self._unused.pop(text, None)
         return self.run.samples.get(text) if self.run else None
 
     def _quantity(self, text: str, sample: AnySample, doubts: tuple[str, ...]) -> Quantity:
