@@ -40,7 +40,9 @@ def test_charts_are_printed_as_their_tables(printed):
 def test_a_dark_screen_prints_dark_on_white(printed):
     assert printed.locator("body").get_attribute("data-md-color-scheme") == "slate"
     assert printed.locator("article").evaluate("e => getComputedStyle(e).color") == "rgb(31, 38, 46)"
-    assert printed.locator("body").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
+    for paper in ("html", "body"):  # the first is the sheet with its margins
+        assert printed.locator(paper).evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
+        assert printed.locator(paper).evaluate("e => getComputedStyle(e).colorScheme") == "light"
 
 
 def test_addresses_elsewhere_are_legible_and_the_pages_own_too(printed):
