@@ -12,7 +12,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -64,7 +64,7 @@ def here(
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure this machine with what is installed, into the run `here`, and render the article about it."""
-    job = _job(file, HERE, tuple(registry.find()), quick, settings)
+    job = _job(file, HERE, tuple(registry.find()), quick, settings, {})
     _start_afresh(job, again)
     outcomes = _carry_out(job)
     run = _show(file, HERE, [key for outcome in outcomes for key in outcome.measured])
@@ -137,9 +137,8 @@ def run(
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure by name into a run; needs no site. Goes on where it was stopped."""
-    chosen = {"weights": weights, "device": device, spread.NAME: tensor_parallel}
-    settings = [*settings, *(f"{name}={value}" for name, value in chosen.items() if value)]
-    job = _job(file, run_id, tuple(names), quick, settings)
+    own = _given({"weights": weights, "device": device, spread.NAME: tensor_parallel})
+    job = _job(file, run_id, tuple(names), quick, settings, own)
     if again and (kept := runner.set_aside(file, run_id, job.names, runner.elsewhere(job))):
         screen.err.print(f"Measuring {', '.join(names)} anew; the run as it was is kept in {kept}.")
     outcomes = _carry_out(job)
@@ -166,12 +165,13 @@ def fleet(
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure the machines of a Ray cluster, each into a run of its own. Goes on where it was stopped."""
-    chosen = {"weights": weights, "device": device}
-    options = _told_once([*settings, *(f"{name}={value}" for name, value in chosen.items() if value)])
+    own = _given({"weights": weights, "device": device})
+    options = _told_once(settings, own)
     if (kind := options.get("device", "cpu")) not in results.DEVICES:
         raise ResultsError(f"--device {kind}: none of {', '.join(results.DEVICES)}. Choose one of these.")
     store.check_place(file)
-    job = Job(file, "", Machine("", ""), tuple(names or registry.find()), quick, options, registry.PACKAGE)
+    chosen = tuple(names or registry.find())
+    job = Job(file, "", Machine("", ""), chosen, quick, options, registry.PACKAGE, typed=_typed(own))
     job.measurements()
     gathering = _gather(job, address, every)
     for visit in gathering.visits:
@@ -188,16 +188,29 @@ def _gather(job: Job, address: str, every: bool) -> Gathering:
     return gathering
 
 
-def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:
+def _job(
+    file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str], own: Mapping[str, str]
+) -> Job:
     results.check_id(run_id, f"--run {run_id!r}")
-    options = _told_once(settings)
+    options = _told_once(settings, own)
     asked = options.get("device", "")
     if asked:
         options["device"] = _card(asked)
     store.check_place(file)
-    job = Job(file, run_id, _machine(options.get("device", ""), asked), names, quick, options, registry.PACKAGE)
+    machine = _machine(options.get("device", ""), asked)
+    job = Job(file, run_id, machine, names, quick, options, registry.PACKAGE, typed=_typed(own))
     job.check()
     return job
+
+
+def _given(own: Mapping[str, str]) -> dict[str, str]:
+    """Options that have a word of their own, those that were given."""
+    return {name: value for name, value in own.items() if value}
+
+
+def _typed(own: Iterable[str]) -> dict[str, str]:
+    """The words of such options, by name."""
+    return {name: f"--{name.replace('_', '-')}" for name in own}
 
 
 def _card(device: str) -> str:
@@ -379,7 +392,7 @@ def bring_in(
     """Bring in what another benchmark measured; its file's hash and what was told are kept with each sample."""
     results.check_id(run_id, f"--run {run_id!r}")
     store.check_place(file)
-    outcome = importing.bring(source, file, run_id, _told_once(settings))
+    outcome = importing.bring(source, file, run_id, _told_once(settings, {}))
     for note in outcome.notes:
         screen.err.print(screen.plain(note))
     known = f", {outcome.known} there from before" if outcome.known else ""
@@ -387,9 +400,9 @@ def bring_in(
     _show(file, run_id, outcome.keys)
 
 
-def _told_once(settings: list[str]) -> dict[str, str]:
+def _told_once(settings: list[str], own: Mapping[str, str]) -> dict[str, str]:
     told: dict[str, str] = {}
-    for name, value in map(_setting, settings):
+    for name, value in [*map(_setting, settings), *own.items()]:
         if told.setdefault(name, value) != value:
             raise ResultsError(f"--set {name}: told twice, {told[name]!r} and {value!r}. Tell it once.")
     return told

@@ -55,6 +55,8 @@ class Job:
     package: str = ""
     spent_s: float = 0.0
     """Of the time that a quick run may take, what was taken before this job."""
+    typed: Mapping[str, str] = field(default_factory=dict)
+    """How the user wrote the names of options that have a word of their own, such as --weights."""
 
     def measurements(self) -> list[Measurement]:
         """Raises ResultsError for a name or an option that does not exist."""
@@ -63,8 +65,15 @@ class Job:
             if name not in known:
                 raise ResultsError(f"measurement {name!r} does not exist. Choose from {', '.join(known)}.")
         chosen = [known[name] for name in dict.fromkeys(self.names)]
-        _check_options(self.options, chosen)
+        self._check_options(chosen)
         return chosen
+
+    def _check_options(self, measurements: Sequence[Measurement]) -> None:
+        for name in self.options:
+            if not any(_takes(measurement, name) for measurement in measurements):
+                known = sorted({"device", *(option for one in measurements for option in one.options)})
+                typed = self.typed.get(name, f"--set {name}")
+                raise ResultsError(f"{typed}: no such option. {_takers(name)}Choose from {', '.join(known)}.")
 
     def check(self) -> None:
         """Refuse a job that asks for what cannot be, also of a measurement whose package is missing.
@@ -229,13 +238,6 @@ def set_aside(path: Path, run_id: str, names: Sequence[str] | None = None, but: 
         for text in doomed:
             del found.samples[text]
         return kept
-
-
-def _check_options(options: Mapping[str, str], measurements: Sequence[Measurement]) -> None:
-    for name in options:
-        if not any(_takes(measurement, name) for measurement in measurements):
-            known = sorted({"device", *(option for one in measurements for option in one.options)})
-            raise ResultsError(f"--set {name}: no such option. {_takers(name)}Choose from {', '.join(known)}.")
 
 
 def _takers(option: str) -> str:

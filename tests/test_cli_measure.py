@@ -615,8 +615,19 @@ def test_weights_and_device_are_options_by_shorter_names(call, monkeypatch):
     assert (code, asked, os.environ["CUDA_VISIBLE_DEVICES"]) == (0, ["cuda"], "1"), err
     commands = {sample.command for sample in stored().run("there").samples.values()}
     assert commands == {"python -m measure run steady --run there --set device=cuda"}
-    code, _, err = call("run", "steady", "--run", "there", "--weights", "hub:someone/tiny")
-    assert (code, "--set weights: no such option" in err) == (1, True)
+
+
+@pytest.mark.parametrize("command", [["run", "wild"], ["fleet", "wild"]])
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        (["--weights", "hub:someone/tiny"], "--weights"),
+        (["--set", "weights=hub:someone/tiny"], "--set weights"),
+        (["--set", "tensor_parallel=2"], "--set tensor_parallel"),
+    ],
+)
+def test_an_option_that_nobody_takes_is_named_as_it_was_typed(call, command, words, typed):
+    assert refused(call(*command, *words), f"error: {typed}: no such option.")
 
 
 @pytest.mark.parametrize("words", [["--device", "cuda:9"], ["--set", "device=cuda:9"]])
@@ -705,7 +716,7 @@ def test_weights_that_are_not_there_are_refused_with_their_place_before_anything
         (["run", "graphs_vllm", "--tensor-parallel", "01"], "graphs_vllm: tensor_parallel=01: is no number of cards"),
         (
             ["run", "decode_llama", "bandwidth", "--tensor-parallel", "2"],
-            "--set tensor_parallel: no such option. Only decode_vllm, graphs_vllm, peer_vllm, serve_vllm can take it.",
+            "error: --tensor-parallel: no such option. Only decode_vllm, graphs_vllm, peer_vllm, serve_vllm can",
         ),
         (
             ["run", "decode_vllm", "--tensor-parallel", "1", "--set", "tensor_parallel=2"],
@@ -729,7 +740,7 @@ def test_weights_that_are_not_there_are_refused_with_their_place_before_anything
         ),
         (["run", "asr_nemotron", "--set", "recordings=0"], "asr_nemotron: recordings=0: is no number of recordings"),
         (["run", "decode_llama", "--weights", "hub:a"], "decode_llama: hub:a: names no file of the hub."),
-        (["run", "bandwidth", "--weights", "/no/place"], "--set weights: no such option"),
+        (["run", "bandwidth", "--weights", "/no/place"], "error: --weights: no such option"),
         (["run", "decode_llama", "--weights", "n" * 5000], "no such file or folder. Pass one that is there"),
         (["run", "asr_nemotron", "--set", f"audio={'n' * 5000}"], "Pass one that is there"),
         (["run", "peer_llama", "--set", "tool=/no/tool"], "peer_llama: tool=/no/tool: no such program"),
