@@ -37,6 +37,15 @@ RESULTS = Path("results.json")
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 
+
+def _not_empty(context: typer.Context, option: typer.CallbackParam, value: str) -> str:
+    """Refuse an empty value, as a variable of the shell that is not set makes it: it would count as not given."""
+    source = context.get_parameter_source(option.name or "")
+    if not value.strip() and source is not None and source.name == "COMMANDLINE":
+        raise typer.BadParameter("it is empty. Give a value, or leave the option out.")
+    return value
+
+
 # Not readable as typer means it: what it would say of a file that cannot be read names an option, but no cure.
 ResultsFile = Annotated[Path, typer.Option("--results", help="The results file.", readable=False)]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer repeats and smaller sizes: under three minutes.")]
@@ -129,10 +138,17 @@ def run(
     file: ResultsFile = RESULTS,
     quick: Quick = False,
     again: Again = False,
-    weights: Annotated[str, typer.Option("--weights", metavar="PLACE", help="Real weights: a path or hub:ID.")] = "",
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, mps; cuda:1 is the second card.")] = "",
+    weights: Annotated[
+        str, typer.Option("--weights", callback=_not_empty, metavar="PLACE", help="Real weights: a path or hub:ID.")
+    ] = "",
+    device: Annotated[
+        str, typer.Option("--device", callback=_not_empty, help="cpu, cuda, mps; cuda:1 is the second card.")
+    ] = "",
     tensor_parallel: Annotated[
-        str, typer.Option("--tensor-parallel", metavar="N", help="Spread a model over N cards, through vLLM.")
+        str,
+        typer.Option(
+            "--tensor-parallel", callback=_not_empty, metavar="N", help="Spread a model over N cards, through vLLM."
+        ),
     ] = "",
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
@@ -153,15 +169,22 @@ def run(
 def fleet(
     names: Annotated[list[str], typer.Argument(metavar="[NAME]...", help="Measurements, see `list`; else all.")] = [],  # noqa: B006
     address: Annotated[
-        str, typer.Option("--address", help="The cluster: HEAD:PORT, or auto on one of its machines. Else a local Ray.")
+        str,
+        typer.Option(
+            "--address",
+            callback=_not_empty,
+            help="The cluster: HEAD:PORT, or auto on one of its machines. Else a local Ray.",
+        ),
     ] = "",
     every: Annotated[bool, typer.Option("--every", help="Measure every machine, not one of each kind.")] = False,
     file: ResultsFile = RESULTS,
     quick: Quick = False,
     weights: Annotated[
-        str, typer.Option("--weights", metavar="PLACE", help="As of `run`; there on all machines.")
+        str, typer.Option("--weights", callback=_not_empty, metavar="PLACE", help="As of `run`; there on all machines.")
     ] = "",
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda or mps, on all machines.")] = "",
+    device: Annotated[
+        str, typer.Option("--device", callback=_not_empty, help="cpu, cuda or mps, on all machines.")
+    ] = "",
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure the machines of a Ray cluster, each into a run of its own. Goes on where it was stopped."""
@@ -366,8 +389,12 @@ def _found(finding: limits.Verdict) -> str:
 def merge(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Results measured elsewhere.", readable=False)],
     file: ResultsFile = RESULTS,
-    only: Annotated[str, typer.Option("--run", metavar="ID", help="Bring in this run alone.")] = "",
-    rename: Annotated[str, typer.Option("--as", metavar="NEWID", help="Bring it in under this name.")] = "",
+    only: Annotated[
+        str, typer.Option("--run", callback=_not_empty, metavar="ID", help="Bring in this run alone.")
+    ] = "",
+    rename: Annotated[
+        str, typer.Option("--as", callback=_not_empty, metavar="NEWID", help="Bring it in under this name.")
+    ] = "",
 ) -> None:
     """Bring in runs measured elsewhere; never mixes machines, never overwrites a sample."""
     if rename:
