@@ -178,6 +178,8 @@ CASES = [
     ("other_device", "rejected", "bandwidth/sum", 30.0, {**BUFFER, "machine": GPU, "device_name": "NVIDIA A100"}),
     ("other_device", "accepted", "bandwidth/sum", 30.0, {**BUFFER, "machine": FOUR, "device_name": "NVIDIA H200"}),
     ("other_device", "rejected", RATE, 1.0, {**ALONE, "machine": FOUR, "cards": 5}),
+    ("other_device", "rejected", "link/copy?to=4&ways=1", 1.0, {**ALONE, "machine": FOUR, "cards": 2}),
+    ("other_device", "accepted", "link/copy?to=3&ways=1", 1.0, {**ALONE, "machine": FOUR, "cards": 2}),
     ("other_device", "accepted", RATE, 1.0, {**ALONE, "machine": FOUR, "cards": 4}),
     ("time_not_growing", "suspect", PREFILL_TIME, 0.5, {**SECONDS, "others": {**at(64, 1.0), **at(32, 1.0)}}),
     ("time_not_growing", "accepted", PREFILL_TIME, 1.0, {**SECONDS, "others": {**at(64, 0.5), **at(1024, 2.0)}}),
