@@ -193,6 +193,7 @@ def fleet(
     if (kind := options.get("device", "cpu")) not in results.DEVICES:
         raise ResultsError(f"--device {kind}: none of {', '.join(results.DEVICES)}. Choose one of these.")
     store.check_place(file)
+    store.load_or_none(file)
     chosen = tuple(names or registry.find())
     job = Job(file, "", Machine("", ""), chosen, quick, options, registry.PACKAGE, typed=_typed(own))
     job.measurements()
@@ -205,7 +206,7 @@ def fleet(
 
 def _gather(job: Job, address: str, every: bool) -> Gathering:
     board = Board()
-    with _stoppable(job, board.close), joined(address) as cluster:
+    with _stoppable(job, board.close), runner.alone(job.results), joined(address) as cluster:
         gathering = Gathering(cluster, job, board)
         gathering.run(every)
     return gathering

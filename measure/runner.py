@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Protocol
@@ -37,7 +37,6 @@ GRACE_S = 3.0
 
 TICK_S = 0.2
 GONE = "was measured, but taken out of the file again by another program"
-BUSY = "another measurement is going on. Wait until it ends: two at once would slow each other down and both be wrong."
 OUTPUT_BYTES = 8192
 """How much of the end of a measurement's output is kept, to be shown if it fails."""
 
@@ -152,7 +151,7 @@ class Interrupted(Exception):
 def run(job: Job, watcher: Watcher) -> list[Outcome]:
     """Measure what the run lacks. Raises ResultsError for a job that cannot be done, Interrupted on Ctrl-C."""
     measurements = job.measurements()
-    with store.locked(job.results, "measuring.lock", 0, BUSY):
+    with alone(job.results):
         _begin(job)
         steps = [prepare(job, measurement) for measurement in measurements]
         watcher.begin(steps)
@@ -161,6 +160,14 @@ def run(job: Job, watcher: Watcher) -> list[Outcome]:
             return [_report(_take(step, job, watcher, deadline), watcher) for step in steps]
         except KeyboardInterrupt:
             raise Interrupted from None
+
+
+def alone(path: Path) -> AbstractContextManager[None]:
+    """While nothing else measures into a results file. Raises ResultsError if something does."""
+    busy = (
+        "another measurement is going on. Wait until it ends: two at once would slow each other down and both be wrong."
+    )
+    return store.locked(path, "measuring.lock", 0, busy)
 
 
 def _report(outcome: Outcome, watcher: Watcher) -> Outcome:

@@ -17,7 +17,7 @@ import pytest
 from test_cli_measure import command_line
 from test_runner import ended
 
-from measure import machine, registry, results, store
+from measure import machine, registry, results, runner, store
 from measure.fleet import board, gathering, kinds, task
 from measure.fleet import cluster as clusters
 from measure.fleet.cluster import Failed, Left, Node
@@ -303,6 +303,29 @@ def test_what_cannot_be_is_refused_in_one_line(call, words, told):
     code, _, err = call("fleet", *words)
     assert code == 1 and err.startswith("error: ") and err.count("\n") == 1 and told in err
     assert not Path("results.json").exists()
+
+
+@pytest.fixture
+def no_ray(monkeypatch):
+    """Starting Ray takes a while: what is refused is refused before."""
+    monkeypatch.setattr("measure.cli.joined", lambda address: pytest.fail("Ray was started"))
+
+
+@pytest.mark.usefixtures("no_ray")
+def test_a_file_that_cannot_be_used_is_refused_before_anything_starts(call):
+    Path("results.json").write_text("{")
+    code, _, err = call("fleet", "steady")
+    assert code == 1 and err.startswith("error: results.json: not a results file") and err.count("\n") == 1
+    code, _, err = call("fleet", "steady", "--results", "/proc/r.json")
+    assert code == 1 and err.startswith("error: r.json: no file can be made in the folder '/proc'")
+    assert Path("results.json").read_text() == "{"
+
+
+@pytest.mark.usefixtures("no_ray")
+def test_beside_another_measurement_nothing_starts(call):
+    with runner.alone(Path("results.json")):
+        code, _, err = call("fleet", "steady")
+    assert code == 1 and err.startswith("error: results.json: another measurement is going on. Wait until it ends")
 
 
 # Without Ray: a cluster whose machines say what a test tells them to
