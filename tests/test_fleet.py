@@ -438,6 +438,11 @@ class TestScripted:
         assert [name for name, _, order in done.cluster.orders if order.run_id] == ["a", "b"]
         assert done.lacking(strict=False).count("7 not measured, the first paced/rate?requests=2") == 2
 
+    def test_machines_are_asked_in_good_grammar(self):
+        one, two = gather(Scripted(a={"paced": []})), gather(Scripted(a={"paced": []}, b={"paced": []}))
+        asked = [done.watcher.lines[0] for done in (one, two)]
+        assert asked == ["Asking 1 machine what it is.", "Asking 2 machines what they are."]
+
     def test_with_every_machine_at_work_none_stands_in(self):
         two = {"a": {"paced": [Left()]}, "b": {"paced": [news(*KEYS, run_id="h200-2")]}}
         gather(Scripted(**two), every=True)

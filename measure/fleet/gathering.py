@@ -119,7 +119,7 @@ class Gathering:
         nodes = self.cluster.nodes()
         if not nodes:
             raise ResultsError("the cluster has no machine that offers a processor. Start Ray on one, then run again.")
-        self.watcher.say(f"Asking {_count(len(nodes))} what they are.")
+        self.watcher.say(f"Asking {_count(len(nodes))} what {'it is' if len(nodes) == 1 else 'they are'}.")
         data = store.load_or_none(self.job.results)
         streams = [self.cluster.start(node, task.ask, self._question(node, data), whole=False) for node in nodes]
         found, end = [], time.monotonic() + ANSWER_S
