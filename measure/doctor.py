@@ -104,7 +104,7 @@ def install(package: str) -> str:
     if not extra:
         return invocation.command("pip", "install", _normal(package))
     if extra == "torch":
-        return invocation.command("pip", "install", "-c", "constraints/default.txt", "-e", ".[torch]")
+        return invocation.install(extra)
     own = f".venv-{extra}"
     pins = f"-c constraints/{extra}.txt -e '.[{extra}]'"
     return f"python3 -m venv {own} && {own}/bin/python -m pip install {pins}"

@@ -285,7 +285,9 @@ def test_without_ray_the_cure_is_told(call, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     code, _, err = call("fleet", "steady")
     assert code == 1 and not Path("results.json").exists()
-    assert "Ray is not installed" in err and "-m pip install 'voice-in-numbers[fleet]'` brings it" in err
+    command = "-m pip install -c constraints/default.txt -e '.[fleet]'"
+    assert "Ray is not installed" in err and f"{command}` brings it" in err
+    assert command in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
