@@ -264,6 +264,8 @@ CASES = [
     ("unit_mistaken", "rejected", WEIGHT, TRUE_GIB / 8, {"unit": "GiB", "using": models, "others": {}}),
     ("unit_mistaken", None, f"{FP8}/loaded_weights", 4.32, {"unit": "GiB", "using": models, "others": {}}),
     ("unit_mistaken", None, WEIGHT, TRUE_GIB, {"unit": "GB", "others": {}}),
+    ("unit_mistaken", None, f"{WEIGHT}?tensor_parallel=2", TRUE_GIB * 1.024**2, {"unit": "GiB", "using": models}),
+    ("unit_mistaken", None, WEIGHT, TRUE_GIB * 1.024**2, {"unit": "GiB", "using": models, "cards": 2}),
 ]  # fmt: skip
 
 RTX_4090 = Machine("RTX 4090", "cuda", cache_bytes=72 * MIB, accelerators=1)
