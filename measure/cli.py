@@ -408,6 +408,22 @@ def merge(
         screen.out.print(line)
 
 
+@app.command()
+def remove(
+    run_id: Annotated[str, typer.Argument(metavar="ID", help="The run.")],
+    file: ResultsFile = RESULTS,
+) -> None:
+    """Take a run out of the results file; it is kept in a file beside."""
+    results.check_id(run_id, f"ID, the argument, {run_id!r}")
+    data = store.load(file)
+    with runner.alone(file):
+        kept = runner.set_aside(file, run_id)
+    if kept is None:
+        known = ", ".join(run.id for run in data.runs) or "none"
+        raise ResultsError(f"{file.name}: no run {run_id!r}. It has: {known}. Choose one of these.")
+    screen.out.print(f"run {run_id!r}: taken out, and kept in {kept}")
+
+
 @app.command("import")
 def bring_in(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="The JSON that a benchmark wrote.", readable=False)],

@@ -565,6 +565,25 @@ def test_merge_renames_one_run_only(call):
     assert refused(call("merge", "other.json", "--run", "four"), "no run 'four'", "one, two")
 
 
+def test_a_run_that_is_removed_is_kept_beside_and_can_be_brought_in_again(call):
+    put(executed(rate=1.0), executed("other", rate=2.0), reported())
+    code, out, _ = call("remove", "other")
+    (kept,) = Path().glob(".results.json.other-*.replaced")
+    assert code == 0 and out == f"run 'other': taken out, and kept in {kept}\n"
+    assert stored().runs == [executed(rate=1.0), reported()] and stored(kept).runs == [executed("other", rate=2.0)]
+    assert call("merge", str(kept))[0] == 0 and stored().run("other") == executed("other", rate=2.0)
+
+
+def test_what_cannot_be_removed_is_told(call):
+    put(reported())
+    assert refused(call("remove", "other"), "results.json: no run 'other'. It has: source-a. Choose one of these.")
+    assert refused(call("remove", "No"), "ID, the argument, 'No': an id is")
+    assert refused(call("remove", "x", "--results", "nowhere.json"), "nowhere.json: cannot be read")
+    with runner.alone(Path("results.json")):
+        assert refused(call("remove", "source-a"), "another measurement is going on")
+    assert stored().runs == [reported()]
+
+
 def test_merge_of_a_file_into_itself_changes_nothing(call):
     before = put(executed(rate=1.0), reported())
     assert call("merge", "results.json")[0] == 0 and Path("results.json").read_bytes() == before
