@@ -183,6 +183,12 @@ LEAST = {
 }
 """Parameters of a key that are whole numbers, and the least each can be."""
 
+MOST_CARDS = 1024
+"""No host has more: whoever reads a key may count them one by one."""
+
+MOST = {TENSOR_PARALLEL: MOST_CARDS, "card": MOST_CARDS, "to": MOST_CARDS}
+"""Parameters of a key that are whole numbers, and the most each can be, where that is less than nine digits hold."""
+
 CHOICES = {"graphs": ("off", "on"), "ways": ("1", "2")}
 """Parameters of a key that can be one of a few."""
 
@@ -597,8 +603,9 @@ def _check_parameters(of: Key, where: str) -> None:
         cure = f"Rename it like {of.quantity}?{asked[0]}=4."
         raise ResultsError(f"{where}: the key has to tell {' or '.join(asked)}. {cure}")
     for name, value in given.items():
-        if name in LEAST and not (_WHOLE.fullmatch(value) and int(value) >= LEAST[name]):
-            told = f"{name} in the key is not a whole number from {LEAST[name]} to 999999999, in plain digits"
+        most = MOST.get(name, 999_999_999)
+        if name in LEAST and not (_WHOLE.fullmatch(value) and LEAST[name] <= int(value) <= most):
+            told = f"{name} in the key is not a whole number from {LEAST[name]} to {most}, in plain digits"
             raise ResultsError(f"{where}: {told}. Rename it.")
         if value not in CHOICES.get(name, (value,)):
             raise ResultsError(f"{where}: {name} in the key is none of {', '.join(CHOICES[name])}. Rename it.")
