@@ -440,6 +440,11 @@ class TestScripted:
         assert [name for name, _, order in done.cluster.orders if order.run_id] == ["a", "b"]
         assert done.lacking(strict=False).count("7 not measured, the first paced/rate?requests=2") == 2
 
+    def test_a_ledger_that_cannot_be_written_is_one_line(self):
+        Path(".results.json.fleet").mkdir()
+        with pytest.raises(ResultsError, match=r"^\.results\.json\.fleet: cannot be written \(Is a directory\)"):
+            gather(Scripted(a={"paced": []}))
+
     def test_machines_are_asked_in_good_grammar(self):
         one, two = gather(Scripted(a={"paced": []})), gather(Scripted(a={"paced": []}, b={"paced": []}))
         asked = [done.watcher.lines[0] for done in (one, two)]
