@@ -279,7 +279,7 @@ def _stoppable(job: Job, close: Callable[[], None]) -> Iterator[None]:
     """Close what is shown of a job at its end; after Ctrl-C, tell how to go on."""
     try:
         yield
-    except Interrupted:
+    except (Interrupted, KeyboardInterrupt):  # the latter where it is only being started: Ray takes its time
         close()
         screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run `{_going_on()}`.")
         raise typer.Exit(invocation.INTERRUPTED) from None

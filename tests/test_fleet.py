@@ -330,6 +330,15 @@ def test_beside_another_measurement_nothing_starts(call):
     assert code == 1 and err.startswith("error: results.json: another measurement is going on. Wait until it ends")
 
 
+def test_ctrl_c_while_ray_starts_tells_the_command_that_goes_on(call, monkeypatch):
+    def interrupted(address):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("measure.cli.joined", interrupted)
+    code, _, err = call("fleet", "steady")
+    assert code == 130 and err.startswith("Stopped. ") and "measure fleet steady`." in err
+
+
 # Without Ray: a cluster whose machines say what a test tells them to
 
 
