@@ -12,7 +12,7 @@ from measure import device
 from measure.recognition import nemotron, recordings
 from measure.recognition.bench import Bench
 from measure.recognition.conformer import NEMOTRON
-from measure.results import Key, key
+from measure.results import Key, Machine, key
 from measure.session import Session
 
 SUMMARY = "streaming recognition with Nemotron in NeMo: steps, streams that keep up, cache against window, errors"
@@ -193,11 +193,16 @@ def error_keys(session: Session) -> list[Key]:
     ]
 
 
+def refusal(machine: Machine) -> str:
+    """Why such a machine cannot be measured; empty if it can."""
+    return "measured on NVIDIA cards and processors alone" if machine.device == "mps" else ""
+
+
 def measure(session: Session) -> None:
     """Record each key that the run lacks, in the order of the plan."""
     wanted = [item for item in plan(session) if session.wanted(item)]
-    if session.device == "mps":
-        return device.fail(session, wanted, "unsupported", "measured on NVIDIA cards and processors alone")
+    if why := refusal(session.machine):
+        return device.fail(session, wanted, "unsupported", why)
     settled = device.settle(session.machine)
     with device.failing(session, *wanted):
         _check_memory(session)

@@ -12,7 +12,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -36,6 +36,15 @@ IMPORTED = "imported"
 RESULTS = Path("results.json")
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+
+
+def _not_empty(context: typer.Context, option: typer.CallbackParam, value: str) -> str:
+    """Refuse an empty value, as a variable of the shell that is not set makes it: it would count as not given."""
+    source = context.get_parameter_source(option.name or "")
+    if not value.strip() and source is not None and source.name == "COMMANDLINE":
+        raise typer.BadParameter("it is empty. Give a value, or leave the option out.")
+    return value
+
 
 # Not readable as typer means it: what it would say of a file that cannot be read names an option, but no cure.
 ResultsFile = Annotated[Path, typer.Option("--results", help="The results file.", readable=False)]
@@ -64,7 +73,7 @@ def here(
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure this machine with what is installed, into the run `here`, and render the article about it."""
-    job = _job(file, HERE, tuple(registry.find()), quick, settings)
+    job = _job(file, HERE, tuple(registry.find()), quick, settings, {})
     _start_afresh(job, again)
     outcomes = _carry_out(job)
     run = _show(file, HERE, [key for outcome in outcomes for key in outcome.measured])
@@ -129,17 +138,23 @@ def run(
     file: ResultsFile = RESULTS,
     quick: Quick = False,
     again: Again = False,
-    weights: Annotated[str, typer.Option("--weights", metavar="PLACE", help="Real weights: a path or hub:ID.")] = "",
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, mps; cuda:1 is the second card.")] = "",
+    weights: Annotated[
+        str, typer.Option("--weights", callback=_not_empty, metavar="PLACE", help="Real weights: a path or hub:ID.")
+    ] = "",
+    device: Annotated[
+        str, typer.Option("--device", callback=_not_empty, help="cpu, cuda, mps; cuda:1 is the second card.")
+    ] = "",
     tensor_parallel: Annotated[
-        str, typer.Option("--tensor-parallel", metavar="N", help="Spread a model over N cards, through vLLM.")
+        str,
+        typer.Option(
+            "--tensor-parallel", callback=_not_empty, metavar="N", help="Spread a model over N cards, through vLLM."
+        ),
     ] = "",
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure by name into a run; needs no site. Goes on where it was stopped."""
-    chosen = {"weights": weights, "device": device, spread.NAME: tensor_parallel}
-    settings = [*settings, *(f"{name}={value}" for name, value in chosen.items() if value)]
-    job = _job(file, run_id, tuple(names), quick, settings)
+    own = _given({"weights": weights, "device": device, spread.NAME: tensor_parallel})
+    job = _job(file, run_id, tuple(names), quick, settings, own)
     if again and (kept := runner.set_aside(file, run_id, job.names, runner.elsewhere(job))):
         screen.err.print(f"Measuring {', '.join(names)} anew; the run as it was is kept in {kept}.")
     outcomes = _carry_out(job)
@@ -154,24 +169,33 @@ def run(
 def fleet(
     names: Annotated[list[str], typer.Argument(metavar="[NAME]...", help="Measurements, see `list`; else all.")] = [],  # noqa: B006
     address: Annotated[
-        str, typer.Option("--address", help="The cluster: HEAD:PORT, or auto on one of its machines. Else a local Ray.")
+        str,
+        typer.Option(
+            "--address",
+            callback=_not_empty,
+            help="The cluster: HEAD:PORT, or auto on one of its machines. Else a local Ray.",
+        ),
     ] = "",
     every: Annotated[bool, typer.Option("--every", help="Measure every machine, not one of each kind.")] = False,
     file: ResultsFile = RESULTS,
     quick: Quick = False,
     weights: Annotated[
-        str, typer.Option("--weights", metavar="PLACE", help="As of `run`; there on all machines.")
+        str, typer.Option("--weights", callback=_not_empty, metavar="PLACE", help="As of `run`; there on all machines.")
     ] = "",
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda or mps, on all machines.")] = "",
+    device: Annotated[
+        str, typer.Option("--device", callback=_not_empty, help="cpu, cuda or mps, on all machines.")
+    ] = "",
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure the machines of a Ray cluster, each into a run of its own. Goes on where it was stopped."""
-    chosen = {"weights": weights, "device": device}
-    options = _told_once([*settings, *(f"{name}={value}" for name, value in chosen.items() if value)])
+    own = _given({"weights": weights, "device": device})
+    options = _told_once(settings, own)
     if (kind := options.get("device", "cpu")) not in results.DEVICES:
         raise ResultsError(f"--device {kind}: none of {', '.join(results.DEVICES)}. Choose one of these.")
     store.check_place(file)
-    job = Job(file, "", Machine("", ""), tuple(names or registry.find()), quick, options, registry.PACKAGE)
+    store.load_or_none(file)
+    chosen = tuple(names or registry.find())
+    job = Job(file, "", Machine("", ""), chosen, quick, options, registry.PACKAGE, typed=_typed(own))
     job.measurements()
     gathering = _gather(job, address, every)
     for visit in gathering.visits:
@@ -182,22 +206,35 @@ def fleet(
 
 def _gather(job: Job, address: str, every: bool) -> Gathering:
     board = Board()
-    with _stoppable(job, board.close), joined(address) as cluster:
+    with _stoppable(job, board.close), runner.alone(job.results), joined(address) as cluster:
         gathering = Gathering(cluster, job, board)
         gathering.run(every)
     return gathering
 
 
-def _job(file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str]) -> Job:
+def _job(
+    file: Path, run_id: str, names: tuple[str, ...], quick: bool, settings: list[str], own: Mapping[str, str]
+) -> Job:
     results.check_id(run_id, f"--run {run_id!r}")
-    options = _told_once(settings)
+    options = _told_once(settings, own)
     asked = options.get("device", "")
     if asked:
         options["device"] = _card(asked)
     store.check_place(file)
-    job = Job(file, run_id, _machine(options.get("device", ""), asked), names, quick, options, registry.PACKAGE)
+    machine = _machine(options.get("device", ""), asked)
+    job = Job(file, run_id, machine, names, quick, options, registry.PACKAGE, typed=_typed(own))
     job.check()
     return job
+
+
+def _given(own: Mapping[str, str]) -> dict[str, str]:
+    """Options that have a word of their own, those that were given."""
+    return {name: value for name, value in own.items() if value}
+
+
+def _typed(own: Iterable[str]) -> dict[str, str]:
+    """The words of such options, by name."""
+    return {name: f"--{name.replace('_', '-')}" for name in own}
 
 
 def _card(device: str) -> str:
@@ -242,7 +279,7 @@ def _stoppable(job: Job, close: Callable[[], None]) -> Iterator[None]:
     """Close what is shown of a job at its end; after Ctrl-C, tell how to go on."""
     try:
         yield
-    except Interrupted:
+    except (Interrupted, KeyboardInterrupt):  # the latter where it is only being started: Ray takes its time
         close()
         screen.err.print(f"Stopped. What was measured is kept in {job.results.name}; to go on, run `{_going_on()}`.")
         raise typer.Exit(invocation.INTERRUPTED) from None
@@ -353,8 +390,12 @@ def _found(finding: limits.Verdict) -> str:
 def merge(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Results measured elsewhere.", readable=False)],
     file: ResultsFile = RESULTS,
-    only: Annotated[str, typer.Option("--run", metavar="ID", help="Bring in this run alone.")] = "",
-    rename: Annotated[str, typer.Option("--as", metavar="NEWID", help="Bring it in under this name.")] = "",
+    only: Annotated[
+        str, typer.Option("--run", callback=_not_empty, metavar="ID", help="Bring in this run alone.")
+    ] = "",
+    rename: Annotated[
+        str, typer.Option("--as", callback=_not_empty, metavar="NEWID", help="Bring it in under this name.")
+    ] = "",
 ) -> None:
     """Bring in runs measured elsewhere; never mixes machines, never overwrites a sample."""
     if rename:
@@ -365,6 +406,22 @@ def merge(
         told = merging.merge(data, brought, source.name, only, rename)
     for line in told:
         screen.out.print(line)
+
+
+@app.command()
+def remove(
+    run_id: Annotated[str, typer.Argument(metavar="ID", help="The run.")],
+    file: ResultsFile = RESULTS,
+) -> None:
+    """Take a run out of the results file; it is kept in a file beside."""
+    results.check_id(run_id, f"ID, the argument, {run_id!r}")
+    data = store.load(file)
+    with runner.alone(file):
+        kept = runner.set_aside(file, run_id)
+    if kept is None:
+        known = ", ".join(run.id for run in data.runs) or "none"
+        raise ResultsError(f"{file.name}: no run {run_id!r}. It has: {known}. Choose one of these.")
+    screen.out.print(f"run {run_id!r}: taken out, and kept in {kept}")
 
 
 @app.command("import")
@@ -379,7 +436,7 @@ def bring_in(
     """Bring in what another benchmark measured; its file's hash and what was told are kept with each sample."""
     results.check_id(run_id, f"--run {run_id!r}")
     store.check_place(file)
-    outcome = importing.bring(source, file, run_id, _told_once(settings))
+    outcome = importing.bring(source, file, run_id, _told_once(settings, {}))
     for note in outcome.notes:
         screen.err.print(screen.plain(note))
     known = f", {outcome.known} there from before" if outcome.known else ""
@@ -387,9 +444,9 @@ def bring_in(
     _show(file, run_id, outcome.keys)
 
 
-def _told_once(settings: list[str]) -> dict[str, str]:
+def _told_once(settings: list[str], own: Mapping[str, str]) -> dict[str, str]:
     told: dict[str, str] = {}
-    for name, value in map(_setting, settings):
+    for name, value in [*map(_setting, settings), *own.items()]:
         if told.setdefault(name, value) != value:
             raise ResultsError(f"--set {name}: told twice, {told[name]!r} and {value!r}. Tell it once.")
     return told

@@ -17,6 +17,7 @@ from measure.session import Session
 SUMMARY = "a language model in vLLM: decoding for 1 to 512 requests, prefill at several lengths, kernel times"
 NEEDS = vllm.NEEDS
 OPTIONS = vllm.OPTIONS
+refusal = vllm.refusal
 
 NAME = "decode_vllm"
 
@@ -72,8 +73,8 @@ def repeated(text: str) -> Key:
 def measure(session: Session) -> None:
     """Record weights (GiB), parameters, rates (tok/s, one value a repeat) and kernel times (ms) of each subject."""
     wanted = [item for item in plan(session) if session.wanted(item)]
-    if session.device != "cuda":
-        return device.fail(session, wanted, "unsupported", vllm.NO_CARD)
+    if why := refusal(session.machine):
+        return device.fail(session, wanted, "unsupported", why)
     # Loading vLLM here must leave the card alone: a process that has opened it cannot be forked into the engine's.
     for text in subjects(session):
         items = [item for item in wanted if item.subject == text and item != repeated(text)]

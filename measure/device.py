@@ -32,6 +32,11 @@ class NotEnoughMemoryError(Exception):
     """A piece of work that cannot fit this machine; known before it was tried."""
 
 
+def graphs_refusal(machine: Machine) -> str:
+    """Why CUDA graphs cannot be measured on such a machine; empty if they can."""
+    return "" if machine.device == "cuda" else "CUDA graphs are NVIDIA's"
+
+
 def dtype(precision: str) -> torch.dtype:
     """torch's type of a precision such as "bf16"."""
     import torch

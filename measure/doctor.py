@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 def examine(machine: Machine, measurements: Mapping[str, Measurement], folder: Path) -> list[Finding]:
     """Everything there is to say, what is lacking with its remedy. `folder` is where results would be saved."""
     found = [*_machine(machine), _torch(machine), _place(folder), _site(folder)]
-    return [*found, *(_measurement(measurement) for measurement in measurements.values())]
+    return [*found, *(_measurement(measurement, machine) for measurement in measurements.values())]
 
 
 def _machine(machine: Machine) -> Iterable[Finding]:
@@ -86,7 +86,9 @@ def has_site(folder: Path) -> bool:
     return importlib.util.find_spec("templates.__main__") is not None
 
 
-def _measurement(measurement: Measurement) -> Finding:
+def _measurement(measurement: Measurement, machine: Machine) -> Finding:
+    if why := measurement.refusal(machine):
+        return Finding(measurement.name, False, f"cannot be measured on this machine: {why}")
     if not measurement.missing:
         return Finding(measurement.name, True, "can be measured")
     cures = "; ".join(dict.fromkeys(install(package) for package in measurement.missing))
@@ -102,7 +104,7 @@ def install(package: str) -> str:
     if not extra:
         return invocation.command("pip", "install", _normal(package))
     if extra == "torch":
-        return invocation.command("pip", "install", "-c", "constraints/default.txt", "-e", ".[torch]")
+        return invocation.install(extra)
     own = f".venv-{extra}"
     pins = f"-c constraints/{extra}.txt -e '.[{extra}]'"
     return f"python3 -m venv {own} && {own}/bin/python -m pip install {pins}"

@@ -16,6 +16,7 @@ from measure.session import Session
 SUMMARY = "a language model in llama.cpp without CUDA graphs: decoding for one request, kernel time of a step"
 NEEDS = llama.NEEDS
 OPTIONS = llama.OPTIONS
+refusal = device.graphs_refusal
 
 NAME = "graphs_llama"
 
@@ -46,8 +47,8 @@ def subjects(session: Session) -> tuple[str, ...]:
 def measure(session: Session) -> None:
     """Record weights (GiB), rate (tok/s, one value a repeat) and kernel time (ms) of each subject."""
     wanted = [item for item in plan(session) if session.wanted(item)]
-    if session.device != "cuda":
-        return device.fail(session, wanted, "unsupported", "CUDA graphs are NVIDIA's")
+    if why := refusal(session.machine):
+        return device.fail(session, wanted, "unsupported", why)
     os.environ[SWITCH] = "1"  # of this process, which measures nothing else
     for text, items in decoding.passes(wanted):
         with device.failing(session, *items), llama.loaded(session, models.subject(text)) as engine:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SUMMARY = "a language model in plain PyTorch with CUDA graphs: decoding for one request, kernel time of a step"
 NEEDS = ("torch", "transformers")
 OPTIONS = ("weights",)
+refusal = device.graphs_refusal
 """weights=FOLDER or weights=hub:ID measures a real Qwen3 checkpoint in place of random weights."""
 
 NAME = "graphs_transformers"
@@ -57,8 +58,8 @@ def subjects(session: Session) -> tuple[str, ...]:
 def measure(session: Session) -> None:
     """Record weights (GiB), rate (tok/s, one value a repeat) and kernel time (ms) of each subject."""
     wanted = [item for item in plan(session) if session.wanted(item)]
-    if session.device != "cuda":
-        return device.fail(session, wanted, "unsupported", "CUDA graphs are NVIDIA's")
+    if why := refusal(session.machine):
+        return device.fail(session, wanted, "unsupported", why)
     settled = device.settle(session.machine)
     for text, items in decoding.passes(wanted):
         with device.failing(session, *items):

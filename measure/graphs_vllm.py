@@ -16,6 +16,7 @@ from measure.session import Session
 SUMMARY = "a language model in vLLM without CUDA graphs: decoding for one request, kernel time of a step"
 NEEDS = vllm.NEEDS
 OPTIONS = vllm.OPTIONS
+refusal = vllm.refusal
 
 NAME = "graphs_vllm"
 
@@ -45,8 +46,8 @@ def subjects(session: Session) -> tuple[str, ...]:
 def measure(session: Session) -> None:
     """Record weights (GiB), rate (tok/s, one value a repeat) and kernel time (ms) of each subject."""
     wanted = [item for item in plan(session) if session.wanted(item)]
-    if session.device != "cuda":
-        return device.fail(session, wanted, "unsupported", vllm.NO_CARD)
+    if why := refusal(session.machine):
+        return device.fail(session, wanted, "unsupported", why)
     for text in subjects(session):
         items = [item for item in wanted if item.subject == text]
         with device.failing(session, *items):

@@ -26,6 +26,11 @@ def command(module: str, *words: str) -> str:
     return " ".join([python(), "-m", shlex.join([module, *words])])
 
 
+def install(extra: str) -> str:
+    """The command that installs an extra of this project into the environment that runs, in the exact versions."""
+    return command("pip", "install", "-c", "constraints/default.txt", "-e", f".[{extra}]")
+
+
 def loaded(module: str) -> Any:  # noqa: ANN401 (a module)
     """A command line, imported so that Ctrl-C ends its imports as quietly as it ends the rest.
 

@@ -18,7 +18,7 @@ import msgspec
 
 from measure import device, spread, timing
 from measure.card import Watch
-from measure.results import Config, Key, key
+from measure.results import Config, Key, Machine, key
 from measure.session import Session
 
 if TYPE_CHECKING:
@@ -52,9 +52,6 @@ REPEATS, WARMUPS = 15, 3
 LIMIT_S = 120.0
 """How long the processes of one all-reduce may take, their start included: one that waits in vain never ends."""
 
-FEWEST = "needs two cards or more"
-"""Why nothing is measured on fewer."""
-
 
 def plan(session: Session) -> list[Key]:
     copies = [key(NAME, "copy", to=to, ways=ways) for to in _others(session) for ways in (1, 2)]
@@ -71,11 +68,16 @@ def seconds(session: Session) -> float:
     return 45.0 if session.machine.accelerators > 1 else 1.0
 
 
+def refusal(machine: Machine) -> str:
+    """Why such a machine cannot be measured; empty if it can."""
+    return "" if machine.device == "cuda" and machine.accelerators > 1 else "needs two cards or more"
+
+
 def measure(session: Session) -> None:
     """Record copies (GB/s, both directions together), small all-reduces (ms each) and large ones (GB/s of the bus)."""
     wanted = [item for item in plan(session) if session.wanted(item)]
-    if session.device != "cuda" or session.machine.accelerators < 2:
-        return device.fail(session, wanted, "unsupported", FEWEST)
+    if why := refusal(session.machine):
+        return device.fail(session, wanted, "unsupported", why)
     told: Config = {**device.settle(session.machine), "warmups": WARMUPS}
     device.one_by_one(session, wanted, lambda item: _measure(session, item, told))
 

@@ -23,6 +23,7 @@ from measure.session import Session
 SUMMARY = "decoding for one request in vLLM by its own tool, vllm bench latency"
 NEEDS = vllm.NEEDS
 OPTIONS = vllm.OPTIONS
+refusal = vllm.refusal
 
 NAME = "peer_vllm"
 
@@ -51,8 +52,8 @@ def subject(session: Session) -> str:
 def measure(session: Session) -> None:
     """Record the rate (tok/s, one value a longer generation)."""
     items = [item for item in plan(session) if session.wanted(item)]
-    if session.device != "cuda":
-        return device.fail(session, items, "unsupported", vllm.NO_CARD)
+    if why := refusal(session.machine):
+        return device.fail(session, items, "unsupported", why)
     for item in items:
         with device.failing(session, item), vllm.checkpoint(session, models.subject(item.subject)) as settings:
             _measure(session, item, settings)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import cast
 
-from measure.results import Key
+from measure.results import Key, Machine
 from measure.session import Session
 
 PACKAGE = "measure"
@@ -26,7 +26,10 @@ DEFAULT = ("bandwidth", "matmul", "decode_transformers")
 
 @dataclass(frozen=True)
 class Measurement:
-    """A measurement's module, seen through its protocol: SUMMARY, NEEDS, OPTIONS, plan, seconds, measure."""
+    """A measurement's module, seen through its protocol: SUMMARY, NEEDS, OPTIONS, plan, seconds, measure.
+
+    One that not every machine can carry out has a `refusal` too.
+    """
 
     name: str
     module: ModuleType
@@ -48,6 +51,11 @@ class Measurement:
     def options(self) -> tuple[str, ...]:
         """Names that `--set` may give it."""
         return tuple(self.module.OPTIONS)
+
+    def refusal(self, machine: Machine) -> str:
+        """Why such a machine cannot be measured, whatever is installed; empty if it can."""
+        refusal = getattr(self.module, "refusal", None)
+        return cast(str, refusal(machine)) if refusal else ""
 
     def plan(self, session: Session) -> list[Key]:
         return list(self.module.plan(session))

@@ -144,7 +144,21 @@ PARAMETERS_OF = {
     "prefill_rate": ("tokens", "input"),
     "prefill_time": ("tokens", "input"),
 }
-"""What the key of a quantity has to tell: one of these. A matrix product's tells its dtype and n, and no more."""
+"""What the key of a quantity has to tell: one of these."""
+
+EXAMPLES = (
+    "bandwidth/sum",
+    "bandwidth/copy",
+    "bandwidth/triad",
+    "matmul/throughput?dtype=bf16&n=4096",
+    "link/copy?to=1&ways=2",
+    "link/all_reduce_time?bytes=8192&graphs=on",
+    "link/all_reduce_bandwidth?bytes=268435456",
+)
+"""Keys of a machine's limits, one of each quantity: the others tell the same of themselves, and no more."""
+
+OF_ONE_CARD = ("bandwidth", "matmul")
+"""Measurements whose keys may besides tell the card."""
 
 LEAST = {
     "n": 1,
@@ -168,6 +182,15 @@ LEAST = {
     "bytes": 1,
 }
 """Parameters of a key that are whole numbers, and the least each can be."""
+
+MOST_CARDS = 1024
+"""No host has more: whoever reads a key may count them one by one."""
+
+MOST = {TENSOR_PARALLEL: MOST_CARDS, "card": MOST_CARDS, "to": MOST_CARDS}
+"""Parameters of a key that are whole numbers, and the most each can be, where that is less than nine digits hold."""
+
+CHOICES = {"graphs": ("off", "on"), "ways": ("1", "2")}
+"""Parameters of a key that can be one of a few."""
 
 REASONS = {
     "engine_missing": "a package it needs is not installed",
@@ -387,8 +410,9 @@ def cards_of(key: Key) -> int:
 
 
 def card_of(key: Key) -> int:
-    """The number of the card that a key tells of."""
-    return int(dict(key.parameters).get("card", 0))
+    """The number of the card that a key tells of: the one that was measured, or that was copied to."""
+    told = dict(key.parameters)
+    return int(told.get("card", told.get("to", 0)))
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -403,6 +427,9 @@ def parse_key(text: str) -> Key:
     if names != sorted(set(names)):
         raise ValueError("the names after '?' are in alphabetical order, each once")
     return Key(first, subject[0] if subject else "", quantity, tuple(pairs))  # type: ignore[arg-type]
+
+
+_EXAMPLES = {(key.measurement, key.quantity): key for key in map(parse_key, EXAMPLES)}
 
 
 def _bounds(told: Report | Summary) -> tuple[float, float]:
@@ -571,17 +598,22 @@ def check(sample: AnySample, of: Key, where: str) -> None:
 
 def _check_parameters(of: Key, where: str) -> None:
     given = dict(of.parameters)
-    if (of.measurement, of.quantity) == ("matmul", "throughput") and given.keys() - {"card"} != {"dtype", "n"}:
-        cure = "Rename it like matmul/throughput?dtype=bf16&n=4096."
-        raise ResultsError(f"{where}: the key has to tell dtype and n, and no more. {cure}")
+    example = _EXAMPLES.get((of.measurement, of.quantity))
+    free = {"card"} if of.measurement in OF_ONE_CARD else set()
+    if example and (of.subject or given.keys() - free != dict(example.parameters).keys()):
+        told = " and ".join(name for name, _ in example.parameters) or "nothing of its own"
+        raise ResultsError(f"{where}: the key has to tell {told}, and no more. Rename it like {example}.")
     asked = PARAMETERS_OF.get(of.quantity, ())
     if asked and not given.keys() & set(asked):
         cure = f"Rename it like {of.quantity}?{asked[0]}=4."
         raise ResultsError(f"{where}: the key has to tell {' or '.join(asked)}. {cure}")
     for name, value in given.items():
-        if name in LEAST and not (_WHOLE.fullmatch(value) and int(value) >= LEAST[name]):
-            told = f"{name} in the key is not a whole number from {LEAST[name]} to 999999999, in plain digits"
+        most = MOST.get(name, 999_999_999)
+        if name in LEAST and not (_WHOLE.fullmatch(value) and LEAST[name] <= int(value) <= most):
+            told = f"{name} in the key is not a whole number from {LEAST[name]} to {most}, in plain digits"
             raise ResultsError(f"{where}: {told}. Rename it.")
+        if value not in CHOICES.get(name, (value,)):
+            raise ResultsError(f"{where}: {name} in the key is none of {', '.join(CHOICES[name])}. Rename it.")
 
 
 def _check_unit(unit: str, quantity: str, where: str) -> None:

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Protocol
@@ -37,7 +37,6 @@ GRACE_S = 3.0
 
 TICK_S = 0.2
 GONE = "was measured, but taken out of the file again by another program"
-BUSY = "another measurement is going on. Wait until it ends: two at once would slow each other down and both be wrong."
 OUTPUT_BYTES = 8192
 """How much of the end of a measurement's output is kept, to be shown if it fails."""
 
@@ -55,6 +54,8 @@ class Job:
     package: str = ""
     spent_s: float = 0.0
     """Of the time that a quick run may take, what was taken before this job."""
+    typed: Mapping[str, str] = field(default_factory=dict)
+    """How the user wrote the names of options that have a word of their own, such as --weights."""
 
     def measurements(self) -> list[Measurement]:
         """Raises ResultsError for a name or an option that does not exist."""
@@ -63,8 +64,15 @@ class Job:
             if name not in known:
                 raise ResultsError(f"measurement {name!r} does not exist. Choose from {', '.join(known)}.")
         chosen = [known[name] for name in dict.fromkeys(self.names)]
-        _check_options(self.options, chosen)
+        self._check_options(chosen)
         return chosen
+
+    def _check_options(self, measurements: Sequence[Measurement]) -> None:
+        for name in self.options:
+            if not any(_takes(measurement, name) for measurement in measurements):
+                known = sorted({"device", *(option for one in measurements for option in one.options)})
+                typed = self.typed.get(name, f"--set {name}")
+                raise ResultsError(f"{typed}: no such option. {_takers(name)}Choose from {', '.join(known)}.")
 
     def check(self) -> None:
         """Refuse a job that asks for what cannot be, also of a measurement whose package is missing.
@@ -143,7 +151,7 @@ class Interrupted(Exception):
 def run(job: Job, watcher: Watcher) -> list[Outcome]:
     """Measure what the run lacks. Raises ResultsError for a job that cannot be done, Interrupted on Ctrl-C."""
     measurements = job.measurements()
-    with store.locked(job.results, "measuring.lock", 0, BUSY):
+    with alone(job.results):
         _begin(job)
         steps = [prepare(job, measurement) for measurement in measurements]
         watcher.begin(steps)
@@ -152,6 +160,14 @@ def run(job: Job, watcher: Watcher) -> list[Outcome]:
             return [_report(_take(step, job, watcher, deadline), watcher) for step in steps]
         except KeyboardInterrupt:
             raise Interrupted from None
+
+
+def alone(path: Path) -> AbstractContextManager[None]:
+    """While nothing else measures into a results file. Raises ResultsError if something does."""
+    busy = (
+        "another measurement is going on. Wait until it ends: two at once would slow each other down and both be wrong."
+    )
+    return store.locked(path, "measuring.lock", 0, busy)
 
 
 def _report(outcome: Outcome, watcher: Watcher) -> Outcome:
@@ -229,13 +245,6 @@ def set_aside(path: Path, run_id: str, names: Sequence[str] | None = None, but: 
         for text in doomed:
             del found.samples[text]
         return kept
-
-
-def _check_options(options: Mapping[str, str], measurements: Sequence[Measurement]) -> None:
-    for name in options:
-        if not any(_takes(measurement, name) for measurement in measurements):
-            known = sorted({"device", *(option for one in measurements for option in one.options)})
-            raise ResultsError(f"--set {name}: no such option. {_takers(name)}Choose from {', '.join(known)}.")
 
 
 def _takers(option: str) -> str:

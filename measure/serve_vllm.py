@@ -27,6 +27,7 @@ from measure.session import Session
 SUMMARY = "a language model behind vLLM's server: time to first token for 1, 2 and 4 requests at once"
 NEEDS = vllm.NEEDS
 OPTIONS = vllm.OPTIONS
+refusal = vllm.refusal
 
 NAME = "serve_vllm"
 
@@ -66,8 +67,8 @@ def subject(session: Session) -> str:
 def measure(session: Session) -> None:
     """Record the time to first token (s, one value a request) for each number of requests at once."""
     items = [item for item in plan(session) if session.wanted(item)]
-    if session.device != "cuda":
-        return device.fail(session, items, "unsupported", vllm.NO_CARD)
+    if why := refusal(session.machine):
+        return device.fail(session, items, "unsupported", why)
     with device.failing(session, *items):
         if items:
             chosen = models.subject(subject(session))

@@ -304,6 +304,17 @@ def test_run_again_measures_anew_and_keeps_the_old(call):
         (["run"], ["NAME", "--help"]),
         (["run", "steady", "--quik"], ["--quik", "--help"]),
         (["runn"], ["runn", "--help"]),
+        (["run", "steady", "--tensor-parallel", ""], ["'--tensor-parallel'", "it is empty", "leave the option out"]),
+        (["run", "steady", "--weights="], ["'--weights'", "it is empty"]),
+        (["run", "steady", "--device", " "], ["'--device'", "it is empty"]),
+        (["run", "steady", "--run", ""], ["--run ''", "lower-case"]),
+        (["run", "steady", "--set", ""], ["--set ''", "name=value"]),
+        (["run", "steady", "--results", ""], ["is a folder", "--results"]),
+        (["fleet", "steady", "--address", ""], ["'--address'", "it is empty"]),
+        (["fleet", "steady", "--weights", ""], ["'--weights'", "it is empty"]),
+        (["fleet", "steady", "--device", ""], ["'--device'", "it is empty"]),
+        (["merge", "results.json", "--run", ""], ["'--run'", "it is empty"]),
+        (["merge", "results.json", "--as", ""], ["'--as'", "it is empty"]),
         (["merge", "nowhere.json"], ["nowhere.json: cannot be read", "Correct FILE, the argument"]),
         (["merge", "results.json", "--results", "no/r.json"], ["r.json: no file can be made in the folder 'no'"]),
         (["merge", "results.json", "--results", "/proc/r.json"], ["no file can be made", "--results"]),
@@ -554,6 +565,25 @@ def test_merge_renames_one_run_only(call):
     assert refused(call("merge", "other.json", "--run", "four"), "no run 'four'", "one, two")
 
 
+def test_a_run_that_is_removed_is_kept_beside_and_can_be_brought_in_again(call):
+    put(executed(rate=1.0), executed("other", rate=2.0), reported())
+    code, out, _ = call("remove", "other")
+    (kept,) = Path().glob(".results.json.other-*.replaced")
+    assert code == 0 and out == f"run 'other': taken out, and kept in {kept}\n"
+    assert stored().runs == [executed(rate=1.0), reported()] and stored(kept).runs == [executed("other", rate=2.0)]
+    assert call("merge", str(kept))[0] == 0 and stored().run("other") == executed("other", rate=2.0)
+
+
+def test_what_cannot_be_removed_is_told(call):
+    put(reported())
+    assert refused(call("remove", "other"), "results.json: no run 'other'. It has: source-a. Choose one of these.")
+    assert refused(call("remove", "No"), "ID, the argument, 'No': an id is")
+    assert refused(call("remove", "x", "--results", "nowhere.json"), "nowhere.json: cannot be read")
+    with runner.alone(Path("results.json")):
+        assert refused(call("remove", "source-a"), "another measurement is going on")
+    assert stored().runs == [reported()]
+
+
 def test_merge_of_a_file_into_itself_changes_nothing(call):
     before = put(executed(rate=1.0), reported())
     assert call("merge", "results.json")[0] == 0 and Path("results.json").read_bytes() == before
@@ -615,8 +645,19 @@ def test_weights_and_device_are_options_by_shorter_names(call, monkeypatch):
     assert (code, asked, os.environ["CUDA_VISIBLE_DEVICES"]) == (0, ["cuda"], "1"), err
     commands = {sample.command for sample in stored().run("there").samples.values()}
     assert commands == {"python -m measure run steady --run there --set device=cuda"}
-    code, _, err = call("run", "steady", "--run", "there", "--weights", "hub:someone/tiny")
-    assert (code, "--set weights: no such option" in err) == (1, True)
+
+
+@pytest.mark.parametrize("command", [["run", "wild"], ["fleet", "wild"]])
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        (["--weights", "hub:someone/tiny"], "--weights"),
+        (["--set", "weights=hub:someone/tiny"], "--set weights"),
+        (["--set", "tensor_parallel=2"], "--set tensor_parallel"),
+    ],
+)
+def test_an_option_that_nobody_takes_is_named_as_it_was_typed(call, command, words, typed):
+    assert refused(call(*command, *words), f"error: {typed}: no such option.")
 
 
 @pytest.mark.parametrize("words", [["--device", "cuda:9"], ["--set", "device=cuda:9"]])
@@ -705,7 +746,7 @@ def test_weights_that_are_not_there_are_refused_with_their_place_before_anything
         (["run", "graphs_vllm", "--tensor-parallel", "01"], "graphs_vllm: tensor_parallel=01: is no number of cards"),
         (
             ["run", "decode_llama", "bandwidth", "--tensor-parallel", "2"],
-            "--set tensor_parallel: no such option. Only decode_vllm, graphs_vllm, peer_vllm, serve_vllm can take it.",
+            "error: --tensor-parallel: no such option. Only decode_vllm, graphs_vllm, peer_vllm, serve_vllm can",
         ),
         (
             ["run", "decode_vllm", "--tensor-parallel", "1", "--set", "tensor_parallel=2"],
@@ -729,7 +770,7 @@ def test_weights_that_are_not_there_are_refused_with_their_place_before_anything
         ),
         (["run", "asr_nemotron", "--set", "recordings=0"], "asr_nemotron: recordings=0: is no number of recordings"),
         (["run", "decode_llama", "--weights", "hub:a"], "decode_llama: hub:a: names no file of the hub."),
-        (["run", "bandwidth", "--weights", "/no/place"], "--set weights: no such option"),
+        (["run", "bandwidth", "--weights", "/no/place"], "error: --weights: no such option"),
         (["run", "decode_llama", "--weights", "n" * 5000], "no such file or folder. Pass one that is there"),
         (["run", "asr_nemotron", "--set", f"audio={'n' * 5000}"], "Pass one that is there"),
         (["run", "peer_llama", "--set", "tool=/no/tool"], "peer_llama: tool=/no/tool: no such program"),

@@ -17,7 +17,7 @@ import pytest
 from test_cli_measure import command_line
 from test_runner import ended
 
-from measure import machine, registry, results, store
+from measure import machine, registry, results, runner, store
 from measure.fleet import board, gathering, kinds, task
 from measure.fleet import cluster as clusters
 from measure.fleet.cluster import Failed, Left, Node
@@ -285,7 +285,9 @@ def test_without_ray_the_cure_is_told(call, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     code, _, err = call("fleet", "steady")
     assert code == 1 and not Path("results.json").exists()
-    assert "Ray is not installed" in err and "-m pip install 'voice-in-numbers[fleet]'` brings it" in err
+    command = "-m pip install -c constraints/default.txt -e '.[fleet]'"
+    assert "Ray is not installed" in err and f"{command}` brings it" in err
+    assert command in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -303,6 +305,38 @@ def test_what_cannot_be_is_refused_in_one_line(call, words, told):
     code, _, err = call("fleet", *words)
     assert code == 1 and err.startswith("error: ") and err.count("\n") == 1 and told in err
     assert not Path("results.json").exists()
+
+
+@pytest.fixture
+def no_ray(monkeypatch):
+    """Starting Ray takes a while: what is refused is refused before."""
+    monkeypatch.setattr("measure.cli.joined", lambda address: pytest.fail("Ray was started"))
+
+
+@pytest.mark.usefixtures("no_ray")
+def test_a_file_that_cannot_be_used_is_refused_before_anything_starts(call):
+    Path("results.json").write_text("{")
+    code, _, err = call("fleet", "steady")
+    assert code == 1 and err.startswith("error: results.json: not a results file") and err.count("\n") == 1
+    code, _, err = call("fleet", "steady", "--results", "/proc/r.json")
+    assert code == 1 and err.startswith("error: r.json: no file can be made in the folder '/proc'")
+    assert Path("results.json").read_text() == "{"
+
+
+@pytest.mark.usefixtures("no_ray")
+def test_beside_another_measurement_nothing_starts(call):
+    with runner.alone(Path("results.json")):
+        code, _, err = call("fleet", "steady")
+    assert code == 1 and err.startswith("error: results.json: another measurement is going on. Wait until it ends")
+
+
+def test_ctrl_c_while_ray_starts_tells_the_command_that_goes_on(call, monkeypatch):
+    def interrupted(address):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("measure.cli.joined", interrupted)
+    code, _, err = call("fleet", "steady")
+    assert code == 130 and err.startswith("Stopped. ") and "measure fleet steady`." in err
 
 
 # Without Ray: a cluster whose machines say what a test tells them to
@@ -414,6 +448,16 @@ class TestScripted:
             assert list(run.samples) == [FIRST] and len(run.failures) == 7 and told(run) == {("machine_left", "")}
         assert [name for name, _, order in done.cluster.orders if order.run_id] == ["a", "b"]
         assert done.lacking(strict=False).count("7 not measured, the first paced/rate?requests=2") == 2
+
+    def test_a_ledger_that_cannot_be_written_is_one_line(self):
+        Path(".results.json.fleet").mkdir()
+        with pytest.raises(ResultsError, match=r"^\.results\.json\.fleet: cannot be written \(Is a directory\)"):
+            gather(Scripted(a={"paced": []}))
+
+    def test_machines_are_asked_in_good_grammar(self):
+        one, two = gather(Scripted(a={"paced": []})), gather(Scripted(a={"paced": []}, b={"paced": []}))
+        asked = [done.watcher.lines[0] for done in (one, two)]
+        assert asked == ["Asking 1 machine what it is.", "Asking 2 machines what they are."]
 
     def test_with_every_machine_at_work_none_stands_in(self):
         two = {"a": {"paced": [Left()]}, "b": {"paced": [news(*KEYS, run_id="h200-2")]}}

@@ -9,9 +9,9 @@ import torch
 from msgspec.structs import replace
 from tiny import failures, session  # noqa: F401  # a fixture
 
-from measure import limits, link, spread
+from measure import doctor, limits, link, registry, spread
 from measure.link import Order
-from measure.results import parse_key
+from measure.results import Machine, parse_key
 from measure.store import load
 
 
@@ -62,6 +62,15 @@ def test_with_fewer_than_two_cards_it_says_so(session, device, cards):  # noqa: 
     link.measure(alone)
     assert set(failures(alone).values()) == {("unsupported", "needs two cards or more")}
     assert len(failures(alone)) == len(link.plan(alone)) == 5
+
+
+@pytest.mark.parametrize(
+    ("device", "cards", "can"), [("cpu", 0, False), ("mps", 1, False), ("cuda", 1, False), ("cuda", 2, True)]
+)
+def test_the_doctor_says_that_one_card_has_no_link(tmp_path, device, cards, can):
+    found = doctor.examine(Machine("m", device, accelerators=cards), {"link": registry.get("link")}, tmp_path)[-1]
+    told = "can be measured" if can else "cannot be measured on this machine: needs two cards or more"
+    assert found == ("link", can, told)
 
 
 def test_a_copys_rate_counts_each_byte_once_in_each_direction(monkeypatch):

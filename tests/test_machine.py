@@ -300,6 +300,23 @@ def test_the_doctor_tells_what_is_lacking_and_the_cure(tmp_path, no_card):
     assert not told["site"].good and "merge" in told["site"].text
 
 
+def test_the_doctor_knows_what_no_installation_brings(tmp_path):
+    """Of a machine without a card: also where the package is missing, which would be installed in vain."""
+    found = doctor.examine(Machine("m", "cpu"), registry.find("measure"), tmp_path)
+    told = {finding.subject: finding.text for finding in found if "on this machine: " in finding.text}
+    assert {name for name, text in told.items() if text.endswith("vLLM's wheels need an NVIDIA card")} == {
+        "decode_vllm",
+        "graphs_vllm",
+        "peer_vllm",
+        "serve_vllm",
+    }
+    assert told.keys() - {name for name in told if name.endswith("_vllm")} == {
+        "graphs_llama",
+        "graphs_transformers",
+        "link",
+    }
+
+
 def test_the_doctor_sees_a_torch_that_cannot_use_the_card(tmp_path, card, monkeypatch):
     monkeypatch.setattr(machine, "torch_accelerator", lambda: "cpu")
     told = findings(tmp_path, Machine("m", "cpu"))

@@ -178,6 +178,8 @@ CASES = [
     ("other_device", "rejected", "bandwidth/sum", 30.0, {**BUFFER, "machine": GPU, "device_name": "NVIDIA A100"}),
     ("other_device", "accepted", "bandwidth/sum", 30.0, {**BUFFER, "machine": FOUR, "device_name": "NVIDIA H200"}),
     ("other_device", "rejected", RATE, 1.0, {**ALONE, "machine": FOUR, "cards": 5}),
+    ("other_device", "rejected", "link/copy?to=4&ways=1", 1.0, {**ALONE, "machine": FOUR, "cards": 2}),
+    ("other_device", "accepted", "link/copy?to=3&ways=1", 1.0, {**ALONE, "machine": FOUR, "cards": 2}),
     ("other_device", "accepted", RATE, 1.0, {**ALONE, "machine": FOUR, "cards": 4}),
     ("time_not_growing", "suspect", PREFILL_TIME, 0.5, {**SECONDS, "others": {**at(64, 1.0), **at(32, 1.0)}}),
     ("time_not_growing", "accepted", PREFILL_TIME, 1.0, {**SECONDS, "others": {**at(64, 0.5), **at(1024, 2.0)}}),
@@ -262,6 +264,8 @@ CASES = [
     ("unit_mistaken", "rejected", WEIGHT, TRUE_GIB / 8, {"unit": "GiB", "using": models, "others": {}}),
     ("unit_mistaken", None, f"{FP8}/loaded_weights", 4.32, {"unit": "GiB", "using": models, "others": {}}),
     ("unit_mistaken", None, WEIGHT, TRUE_GIB, {"unit": "GB", "others": {}}),
+    ("unit_mistaken", None, f"{WEIGHT}?tensor_parallel=2", TRUE_GIB * 1.024**2, {"unit": "GiB", "using": models}),
+    ("unit_mistaken", None, WEIGHT, TRUE_GIB * 1.024**2, {"unit": "GiB", "using": models, "cards": 2}),
 ]  # fmt: skip
 
 RTX_4090 = Machine("RTX 4090", "cuda", cache_bytes=72 * MIB, accelerators=1)

@@ -22,7 +22,7 @@ from measure.card import Card
 from measure.decoding import Answer, Held, Prompt
 from measure.engines import vllm_worker
 from measure.models import Subject
-from measure.results import Config
+from measure.results import Config, Machine
 from measure.session import Session
 
 NEEDS = ("vllm", "torch", "transformers")
@@ -48,11 +48,13 @@ MEMORY_FACTOR = 1.25
 RELEASE_S = 30.0
 """How long a card may take to have its memory back from an engine that has ended."""
 
-NO_CARD = "vLLM's wheels need an NVIDIA card"
-"""Why nothing is measured on another device."""
-
 START_S = 90.0
 """Estimate: an engine's start, in which it compiles and captures graphs."""
+
+
+def refusal(machine: Machine) -> str:
+    """Why such a machine cannot be measured; empty if it can."""
+    return "" if machine.device == "cuda" else "vLLM's wheels need an NVIDIA card"
 
 
 class Settings(NamedTuple):

@@ -68,8 +68,7 @@ def joined(address: str) -> Iterator[Cluster]:
     Ray writes on it what its processes say of each other.
     """
     if importlib.util.find_spec("ray") is None:
-        install = invocation.command("pip", "install", "voice-in-numbers[fleet]")
-        raise ResultsError(f"Ray is not installed, which `fleet` needs. `{install}` brings it.")
+        raise ResultsError(f"Ray is not installed, which `fleet` needs. `{invocation.install('fleet')}` brings it.")
     os.environ.update(SETTINGS)
     if not address:
         # Without these, Ray would leave a token in the home folder, which clusters started later then ask for.

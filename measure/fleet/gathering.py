@@ -85,11 +85,11 @@ class Gathering:
         """Set by Ctrl-C, which is raised nowhere: nothing that is just being saved is broken off."""
 
     def run(self, every: bool) -> list[Visit]:
-        """Measure a machine of each kind, or every machine, and save what they send.
+        """Measure a machine of each kind, or every machine, and save what they send: `runner.alone` with the file.
 
         Raises ResultsError for a job or a cluster with which nothing can be done, Interrupted on Ctrl-C.
         """
-        with store.locked(self.job.results, "measuring.lock", 0, runner.BUSY), _told_by_ctrl_c(self.interrupted):
+        with _told_by_ctrl_c(self.interrupted):
             try:
                 self._send_out(self._ask(), every)
                 while any(visit.steps for visit in self.visits) and not self.interrupted.is_set():
@@ -119,7 +119,7 @@ class Gathering:
         nodes = self.cluster.nodes()
         if not nodes:
             raise ResultsError("the cluster has no machine that offers a processor. Start Ray on one, then run again.")
-        self.watcher.say(f"Asking {_count(len(nodes))} what they are.")
+        self.watcher.say(f"Asking {_count(len(nodes))} what {'it is' if len(nodes) == 1 else 'they are'}.")
         data = store.load_or_none(self.job.results)
         streams = [self.cluster.start(node, task.ask, self._question(node, data), whole=False) for node in nodes]
         found, end = [], time.monotonic() + ANSWER_S

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from measure.fleet.cluster import Cluster, Node
+from measure.results import ResultsError
 
 ALONE = "this machine"
 
@@ -27,8 +28,12 @@ class Ledger:
         return [run_id for run_id, begun_on in self._read().items() if begun_on == self._name(node)]
 
     def note(self, run_id: str, node: Node) -> None:
-        """Remember on which machine a run begins."""
-        self.place.write_bytes(msgspec.json.encode({**self._read(), run_id: self._name(node)}))
+        """Remember on which machine a run begins. Raises ResultsError where that cannot be written."""
+        try:
+            self.place.write_bytes(msgspec.json.encode({**self._read(), run_id: self._name(node)}))
+        except OSError as error:
+            cure = "Make room, or take away what stands there, then run again."
+            raise ResultsError(f"{self.place.name}: cannot be written ({error.strerror}). {cure}") from None
 
     def _name(self, node: Node) -> str:
         return ALONE if self.alone else node.id

@@ -237,7 +237,7 @@ class Case(Struct, frozen=True):
 
     @property
     def cards_named(self) -> int:
-        """Accelerators that the key speaks of: those a model was spread over, or up to the one that was measured."""
+        """Accelerators that the key speaks of: those a model was spread over, or up to the one that it names."""
         return max(cards_of(self.key), card_of(self.key) + 1)
 
     def beside(self, quantity: str) -> tuple[str, AnySample] | None:

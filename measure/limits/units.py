@@ -25,8 +25,12 @@ def unit_mistaken(case: Case) -> Verdict | None:
 
 
 def _expected(case: Case) -> float | None:
-    """Bytes of the model's weights. None where engines leave some weights at 16 bits, or the model is not known."""
-    if case.models is None or is_narrow(case.key.subject.rpartition("-")[2]):
+    """Bytes of the model's weights. None where engines leave some weights at 16 bits, or the model is not known.
+
+    Nor of several cards together: each holds the norms, and heads of keys and values that are fewer than the cards.
+    """
+    several = max(case.cards, case.cards_named) > 1
+    if case.models is None or several or is_narrow(case.key.subject.rpartition("-")[2]):
         return None
     try:
         return case.models.weight_bytes(case.key.subject)
