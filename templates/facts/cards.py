@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from functools import reduce
 from operator import add
 
-from msgspec.structs import replace
-
 from measure import models
 from measure.results import Key, key
 from templates.facts.constants import TWO
@@ -165,10 +163,7 @@ class Spread(Group):
     @fact("ms")
     def exchange(self) -> Quantity:
         """Kernels of one step that pass something between cards, waiting for the other card included."""
-        if not self.several.step_kernels.measured:
-            return self.several.step_kernels
-        told = self.several.samples.configured(self.several.key("step_kernel_time"), "exchange_ms", "ms")
-        return replace(told, doubts=self.several.step_kernels.doubts)
+        return self.several.samples.noted(self.several.key("step_kernel_time"), "exchange_ms", "ms")
 
     @fact("%", decimals=0)
     def exchange_share(self) -> Quantity:

@@ -37,19 +37,23 @@ class Samples:
         sample = self._sample(text)
         if sample is None:
             return missing(spelled, Sampled(self.run_id, text), self._reason(wanted), text)
-        verdict = self.verdicts.get(text)
-        status = verdict.status if verdict else "accepted"
-        if (status == "rejected") is not rejected:
+        if self._rejected(text) is not rejected:
             return missing(spelled, Sampled(self.run_id, text), "rejected" if not rejected else "not_rejected", text)
         try:
-            doubts = tuple(fault.rule for fault in verdict.faults) if verdict and status == "suspect" else ()
-            return self._quantity(text, sample, doubts).to(spelled)
+            return self._quantity(text, sample, self._doubts(text)).to(spelled)
         except DimensionalityError:
             what = f"run {self.run_id!r}: {text}: unit {sample.unit!r} does not fit, {spelled} is asked for"
             raise ResultsError(f"{what}. Correct the unit.") from None
 
+    def noted(self, wanted: Key, name: str, spelled: str) -> Quantity:
+        """A number that was measured along with a sample and stands in its configuration: no better than the sample."""
+        text, found = str(wanted), self.configured(wanted, name, spelled)
+        if self._rejected(text):
+            return missing(spelled, Sampled(self.run_id, text), "rejected", text)
+        return replace(found, doubts=self._doubts(text)) if found.measured else found
+
     def configured(self, wanted: Key, name: str, spelled: str) -> Quantity:
-        """A number of a sample's configuration, such as the tokens it asked for."""
+        """A setting in a sample's configuration, such as the tokens it asked for; it holds whatever the verdict."""
         text = str(wanted)
         sample, origin = self._sample(text), Sampled(self.run_id, text)
         if sample is None:
@@ -140,6 +144,15 @@ class Samples:
     def _sample(self, text: str) -> AnySample | None:
         self.used.add(text)
         return self.run.samples.get(text) if self.run else None
+
+    def _rejected(self, text: str) -> bool:
+        verdict = self.verdicts.get(text)
+        return verdict is not None and verdict.status == "rejected"
+
+    def _doubts(self, text: str) -> tuple[str, ...]:
+        """The rules that hold a sample suspect."""
+        verdict = self.verdicts.get(text)
+        return tuple(fault.rule for fault in verdict.faults) if verdict and verdict.status == "suspect" else ()
 
     def _quantity(self, text: str, sample: AnySample, doubts: tuple[str, ...]) -> Quantity:
         low, high = sample.interval
