@@ -104,6 +104,36 @@ def test_the_sums_of_a_step_are_two_a_layer():
     assert (model.exchange.to("ms").value, model.exchange_share.to("%").value) == (0.5, pytest.approx(100 / 3))
 
 
+def traced(model="4b", cards=2, **config):
+    text = f"decode_vllm/{MODEL.replace('4b', model)}/step_kernel_time?tensor_parallel={cards}"
+    return {text: sample("ms", 1.5, cards=cards, exchange_ms=0.75, **config)}
+
+
+def test_the_exchange_is_the_least_over_the_traces_where_it_was_recorded():
+    """0.3 of 1.2 ms, beside a median of 0.75 of 1.5 ms."""
+    told = edition(traced(exchange_least_ms=0.3, kernels_least_ms=1.2)).cards
+    (model,) = told.models
+    assert told.by_least and model.exchange.value == 0.3
+    assert model.exchange_share.to("%").value == pytest.approx(25)
+
+
+def test_a_table_has_the_median_of_all_where_the_least_of_one_is_not_known():
+    smaller = {text.replace("4b", "1.7b"): made for text, made in of_model(2, 400.0, 1.0, 3.0).items()}
+    least = traced(exchange_least_ms=0.3, kernels_least_ms=1.2)
+    told = edition({**smaller, **least}).cards
+    assert not told.by_least
+    assert [each.exchange.value for each in told.models] == [0.75, 0.5]
+    told = edition({**smaller, **least, **traced("1.7b", exchange_least_ms=0.2, kernels_least_ms=1.0)}).cards
+    assert told.by_least and [each.exchange.value for each in told.models] == [0.3, 0.2]
+
+
+def test_the_exchange_bears_the_doubts_of_the_trace():
+    spread = Sample("ms", [1.5, 4.4, 3.9, 1.5, 3.4], "2026-11-01", "x", {"exchange_ms": 0.75})
+    (model,) = edition({f"decode_vllm/{MODEL}/step_kernel_time?tensor_parallel=2": spread}).cards.models
+    assert model.exchange.value == 0.75
+    assert model.exchange.doubts and model.exchange.doubts == model.several.step_kernels.doubts
+
+
 def test_the_link_is_told():
     link = edition().cards.link
     told = [link.one_way, link.both_ways, link.small_sum, link.launched_sum, link.bus]

@@ -115,6 +115,8 @@ class Spread(Group):
     def __init__(self, one: LanguageModel, several: LanguageModel, connected: Link) -> None:
         super().__init__(f"{several.path}.beside-one", model=several.subject, cards=several.cards)
         self.one, self.several, self.link = one, several, connected
+        self.by_least = False
+        """Whether the exchange is the least over the traces, in which it waited least, and not the median."""
 
     @property
     def cards(self) -> Quantity:
@@ -160,15 +162,18 @@ class Spread(Group):
     def sums_share(self) -> Quantity:
         return self.sums_time / self.several.token_time
 
+    def traced(self, name: str) -> Quantity:
+        return self.several.samples.noted(self.several.key("step_kernel_time"), name, "ms")
+
     @fact("ms")
     def exchange(self) -> Quantity:
-        """Kernels of one step that pass something between cards, waiting for the other card included."""
-        return self.several.samples.noted(self.several.key("step_kernel_time"), "exchange_ms", "ms")
+        """Kernels of one step that pass something between cards; of the median, waiting for another card included."""
+        return self.traced("exchange_least_ms" if self.by_least else "exchange_ms")
 
     @fact("%", decimals=0)
     def exchange_share(self) -> Quantity:
         """Of all kernels of the steps that were profiled, which are slower than others."""
-        return self.exchange / self.several.step_kernels
+        return self.exchange / (self.traced("kernels_least_ms") if self.by_least else self.several.step_kernels)
 
 
 class Cards(Group):
@@ -183,6 +188,11 @@ class Cards(Group):
         self.others = [MachineFacts(self.samples, card) for card in range(1, self.number)]
         self.together = Together([machine, *self.others]) if self.others else None
         self.models = list(self._models(single))
+        traced = [each for each in self.models if each.several.step_kernels.measured]
+        self.by_least = bool(traced) and all(each.traced("exchange_least_ms").measured for each in traced)
+        """Whether the least was recorded of every model whose steps were profiled: a table tells one or the other."""
+        for each in self.models:
+            each.by_least = self.by_least
 
     @property
     def paired(self) -> list[Spread]:
