@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 from msgspec.structs import replace
 
 from measure.recognition.capacity import percentile
-from measure.results import AnySample, Import, Key, ResultsError, Run, Sample, cards_of, parse_key
+from measure.results import AnySample, Import, Key, ResultsError, Run, Sample, card_of, cards_of, parse_key
 from templates.facts.verdicts import Verdicts
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import DimensionalityError, unit
 
 _KINDS = {"executed": Kind.MEASURED, "imported": Kind.IMPORTED, "reported": Kind.REPORTED}
 _ABSENT = {"executed": "not_run", "imported": "not_imported", "reported": "not_published"}
+
+MOST_CARDS = 64
+"""Of one host; a key that tells of more is mistaken, and not worth as many facts."""
 
 
 class Samples:
@@ -103,10 +107,17 @@ class Samples:
             )
         )
 
-    @property
-    def spreads(self) -> set[int]:
-        """Numbers of cards over which the run's models were spread, those above one."""
-        return {cards_of(parsed) for parsed in self.parsed} - {1}
+    @cached_property
+    def spreads(self) -> list[int]:
+        """Numbers of cards above one over which models decoded, fewest first."""
+        found = {cards_of(k) for k in self.parsed if k.quantity == "rate"} - {1}
+        return [number for number in sorted(found) if number <= MOST_CARDS and self.subjects("rate", number)]
+
+    @cached_property
+    def cards(self) -> int:
+        """How many cards of the host the run tells of."""
+        found = {number for k in self.parsed for number in (cards_of(k), card_of(k) + 1)}
+        return max((number for number in found if number <= MOST_CARDS), default=1)
 
     def numbers(
         self, measurement: str, subject: str, quantities: tuple[str, ...], parameter: str, cards: int = 1
