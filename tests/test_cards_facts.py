@@ -230,11 +230,15 @@ def test_every_sample_is_asked_for_whatever_was_run(numbers):
     assert len(told.facts) == len(set(told.facts))
 
 
-def test_a_gap_is_told_without_a_link_that_was_measured_over_others():
+def test_the_sums_of_a_step_take_what_they_take_over_as_many_cards():
     """The sum over 8 cards is not what 2 take."""
     two, eight = several(1, 2, 8).cards.models
     assert eight.sums_time.to("ms").value == pytest.approx(72 * 0.005)
     assert not two.sums_time.measured and "cards=2" in two.sums_time.absences[0].what
+    fewer = {"link/all_reduce_time?bytes=8192&cards=2&graphs=on": sample("ms", 0.003, cards=2)}
+    told = several(1, 2, 8, more=fewer)
+    assert [each.sums_time.to("ms").value for each in told.cards.models] == pytest.approx([72 * 0.003, 72 * 0.005])
+    assert list(told.unused_samples()) == []
 
 
 def test_copies_to_each_other_card_are_told():
