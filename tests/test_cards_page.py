@@ -132,3 +132,25 @@ def test_receipts_account_for_each_number_and_list_nothing_as_unused(language):
         assert receipts.count(f'id="here.cards.on{number}.share_high"') == 1
     assert receipts.count(f'id="here.vllm.{MODEL}.rate"') == 1
     assert Labels(language).get("receipt", "unused") not in receipts
+
+
+LEAST = {"en": "the least over several traces", "ko": "여러 번 잰 것의 최솟값입니다", "zh": "多次测得，取最小值"}
+WAITING = {
+    "en": "waiting for another card included",
+    "ko": "다른 GPU를 기다린 시간도 들어",
+    "zh": "其中包括等待其他 GPU 的时间",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_least_exchange_is_told_as_such_where_every_trace_has_it(language):
+    """0.2 of 1.0 ms is 20%; the median of 0.5 of 1.5 ms is 33%."""
+    run = run_on(8, (1, 2, 4))
+    for told, said, other, cell in ((False, WAITING, LEAST, "0.500 ms"), (True, LEAST, WAITING, "0.200 ms")):
+        for text, sample in run.samples.items():
+            if told and "step_kernel_time?" in text:
+                sample.config.update(exchange_least_ms=0.2, kernels_least_ms=1.0)
+        shown = section(render.pages(Results([run])), language)
+        assert said[language] in shown and other[language] not in shown
+        _, sums = tables(shown)
+        assert sums[0][1][-1].startswith(cell) and ("20%" if told else "33%") in sums[0][1][-1]
