@@ -146,7 +146,23 @@ def step_times(
     }
     for kind in (*KINDS, "other"):
         told[f"{kind}_ms"] = statistics.median(_ms_a_step(s.kind_s(kind), n.kind_s(kind), steps) for s, n in pairs)
+    told |= _least_of_exchange(pairs, steps)
     return _seen([_ms_a_step(short.busy_s, long.busy_s, steps) for short, long in pairs]), told
+
+
+def _least_of_exchange(pairs: list[tuple[Trace, Trace]], steps: int) -> Config:
+    """Milliseconds of one step in which kernels exchange data between cards, and in which any run, at the least.
+
+    What waits for another card runs as a kernel, too, now in the shorter generation and now in the longer one: the
+    least of each is taken by itself, so that such waits are neither told nor subtracted. Nothing of one card.
+    """
+
+    def least(of: Callable[[Trace], float]) -> float:
+        short, long = (min(map(of, traces)) for traces in zip(*pairs, strict=True))
+        return _ms_a_step(short, long, steps)
+
+    exchange, busy = least(lambda trace: trace.kind_s("exchange")), least(lambda trace: trace.busy_s)
+    return {"exchange_least_ms": exchange, "kernels_least_ms": busy} if exchange > 0 else {}
 
 
 def attention_ms(traced: Traced, prompt_tokens: int) -> float:

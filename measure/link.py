@@ -1,4 +1,4 @@
-"""How the cards of a host are linked: copies from one to the other, and the sum over all of them that NCCL makes.
+"""How the cards of a host are linked: copies from one to the other, and the sum over them that NCCL makes.
 
 A model that is spread over cards adds up its activations twice a layer. For one token these are a few kilobytes, and
 what counts is how long a sum takes at all; a long prompt's are megabytes, where the bandwidth counts.
@@ -24,7 +24,7 @@ from measure.session import Session
 if TYPE_CHECKING:
     from torch import Tensor
 
-SUMMARY = "the link between cards: copies from one to another, and NCCL's all-reduce over all of them"
+SUMMARY = "the link between cards: copies from one to another, and NCCL's all-reduce over all or fewer of them"
 NEEDS = ("torch",)
 OPTIONS = ()
 
@@ -56,7 +56,8 @@ LIMIT_S = 120.0
 def plan(session: Session) -> list[Key]:
     copies = [key(NAME, "copy", to=to, ways=ways) for to in _others(session) for ways in (1, 2)]
     small = [key(NAME, "all_reduce_time", bytes=SMALL_BYTES, graphs=graphs) for graphs in ("off", "on")]
-    return [*copies, *small, key(NAME, "all_reduce_bandwidth", bytes=LARGE_BYTES)]
+    fewer = [key(NAME, "all_reduce_time", bytes=SMALL_BYTES, cards=cards, graphs="on") for cards in _fewer(session)]
+    return [*copies, *small, key(NAME, "all_reduce_bandwidth", bytes=LARGE_BYTES), *fewer]
 
 
 def _others(session: Session) -> range:
@@ -64,8 +65,13 @@ def _others(session: Session) -> range:
     return range(1, max(session.machine.accelerators, 2))
 
 
+def _fewer(session: Session) -> list[int]:
+    """Numbers of cards below all of them, over which models are spread, too: powers of two."""
+    return [2**power for power in range(1, 8) if 2**power < session.machine.accelerators]
+
+
 def seconds(session: Session) -> float:
-    return 45.0 if session.machine.accelerators > 1 else 1.0
+    return 45.0 + 10.0 * len(_fewer(session)) if session.machine.accelerators > 1 else 1.0
 
 
 def refusal(machine: Machine) -> str:
@@ -90,7 +96,8 @@ def _measure(session: Session, item: Key, config: Config) -> None:
         values, how = _copies("cuda:0", f"cuda:{told['to']}", int(told["ways"]))
         unit = "GB/s"
     else:
-        order = Order(session.machine.accelerators, int(told["bytes"]), "cuda", told.get("graphs") == "on")
+        cards = int(told.get("cards", session.machine.accelerators))
+        order = Order(cards, int(told["bytes"]), "cuda", told.get("graphs") == "on")
         values, how = _sums(item.quantity, order)
         unit = "ms" if item.quantity == "all_reduce_time" else "GB/s"
     watch.end()

@@ -177,6 +177,7 @@ LEAST = {
     "right": 0,
     TENSOR_PARALLEL: 2,
     "card": 1,
+    "cards": 2,
     "to": 1,
     "ways": 1,
     "bytes": 1,

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from measure.results import Run
+from templates.facts.cards import Cards
 from templates.facts.edition import Edition
 from templates.facts.language_model import LanguageModel
 from templates.facts.machine import MachineFacts
@@ -28,7 +29,10 @@ MOST = 200
 
 
 class Point(NamedTuple):
-    """A model as one run decoded it on one engine. `edition` has its receipts; "" where none tells the run."""
+    """A model as one run decoded it on one engine, on one card or several.
+
+    `edition` has its receipts; "" where none tells the run.
+    """
 
     run: Run
     model: LanguageModel
@@ -41,6 +45,11 @@ class Point(NamedTuple):
     @property
     def share(self) -> Quantity:
         return self.model.share
+
+    @property
+    def alone(self) -> bool:
+        """Whether one card, or the processor, did all; conclusions are about the memory of one."""
+        return self.model.cards == 1
 
     @property
     def kind(self) -> str:
@@ -58,16 +67,21 @@ class AllRuns:
         self.shared = Shared()
         """What is said of the runs that no edition tells, in every language."""
 
+    @property
+    def alone(self) -> list[Point]:
+        """Those on one card."""
+        return [point for point in self.points if point.alone]
+
     @cached_property
     def small_on_fast(self) -> list[Point]:
         """Small models on machines with fast memory."""
-        return [point for point in self.points if self.is_fast(point) and self.is_small(point)]
+        return [point for point in self.alone if self.is_fast(point) and self.is_small(point)]
 
     @cached_property
     def best_on_slow(self) -> list[Point]:
         """Each model on each machine without fast memory, on the engine with which it reads most."""
         found: dict[tuple[str, str], Point] = {}
-        for point in self.points:
+        for point in self.alone:
             of = (point.run.id, point.model.subject)
             if not self.is_fast(point) and (of not in found or _value(found[of].share) < _value(point.share)):
                 found[of] = point
@@ -77,7 +91,7 @@ class AllRuns:
     def near(self) -> list[Point]:
         """Those that come near the bandwidth."""
         near = self.thresholds.near
-        return [point for point in self.points if at_least(point.share, near).outcome is Outcome.HOLDS]
+        return [point for point in self.alone if at_least(point.share, near).outcome is Outcome.HOLDS]
 
     @property
     def shown(self) -> list[tuple[int, Point]]:
@@ -118,7 +132,7 @@ def _decodes(run: Run) -> bool:
 
 
 def _told(edition: Edition) -> Iterator[Point]:
-    spread = [each.one for each in edition.cards.models]
+    spread = [model for each in edition.cards.models for model in (each.one, each.several)]
     for model in dict.fromkeys([edition.focus, *edition.models, *spread]):
         if model.samples.run and model.share.measured:
             yield Point(model.samples.run, model, edition.id)
@@ -126,14 +140,15 @@ def _told(edition: Edition) -> Iterator[Point]:
 
 def _untold(run: Run, edition: Edition) -> Iterator[Point]:
     machine = MachineFacts(Samples(run.id, run, edition.verdicts))
-    for measurement, subject in machine.samples.subjects("rate"):
-        model = LanguageModel(machine.samples, machine, measurement, subject)
+    models = [LanguageModel(machine.samples, machine, *of) for of in machine.samples.subjects("rate")]
+    spread = [each.several for each in Cards(run.id, machine, models).models]
+    for model in [*models, *spread]:
         if model.share.measured:
             yield Point(run, model)
 
 
-def _key(point: Point) -> tuple[str, str, str]:
-    return point.run.id, point.model.measurement, point.model.subject
+def _key(point: Point) -> tuple[str, str, str, int]:
+    return point.run.id, point.model.measurement, point.model.subject, point.model.cards
 
 
 def _place(point: Point) -> tuple[float, str, float, str, str]:

@@ -90,8 +90,7 @@ class OnAllRuns:
 
     def named(self, point: Point) -> Markup:
         """Model, engine and machine."""
-        parts = self.voice.model(point.model.subject, point.model.engine), self.voice.machine(point.run)
-        return Markup(self.voice.comma).join(parts)
+        return Markup(self.voice.comma).join(self._parts(point))
 
     def tests(self) -> Markup:
         """What decided each claim, where its verdict leads."""
@@ -119,8 +118,18 @@ class OnAllRuns:
 
     def _plain(self, point: Point) -> str:
         """A point as the chart names it. A model's name comes first: of a machine's nobody knows how it begins."""
-        parts = self.voice.model(point.model.subject, point.model.engine), self.voice.machine(point.run)
-        return self.voice.comma.join(part.striptags() for part in parts)
+        return self.voice.comma.join(part.striptags() for part in self._parts(point))
+
+    def _parts(self, point: Point) -> tuple[Markup, Markup, Markup]:
+        return self.voice.model(point.model.subject), self._engine(point), self.voice.machine(point.run)
+
+    def _engine(self, point: Point) -> Markup:
+        """The engine, and over how many cards it spread the model."""
+        engine = self.voice.engine(point.model.engine)
+        return engine if point.alone else joined(engine, self.voice.comma, safe(self._cards(point)))
+
+    def _cards(self, point: Point) -> str:
+        return self.voice.labels.filled("choose", "cards", cards=point.model.cards)
 
     def figure(self, caller: Callable[[], str]) -> Markup:
         """The chart, drawn when it comes into view, with its caption; the table of the page holds the same."""
@@ -203,7 +212,7 @@ class OnAllRuns:
     def _cells(self, point: Point) -> Iterable[Markup]:
         model = point.model
         yield self.voice.model(model.subject)
-        yield self.voice.engine(model.engine)
+        yield self._engine(point)
         yield from map(self.voice.fact, (point.bandwidth, model.weights, model.rate, point.share))
 
     def _data(self, number: int, point: Point) -> list[Any]:

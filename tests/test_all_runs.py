@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from hosts import of_model, run_on
 from paths import RESULTS
 
 from measure.results import Machine, Results, Run, Sample, dump, parse
@@ -85,8 +86,46 @@ def test_the_shipped_runs_are_all_there_each_where_its_receipt_is():
     found = {(point.run.id, point.edition) for point in points}
     assert {("source-a", "source"), ("source-b", "source"), ("h200-engines", "h200"), ("cpu", "cpu")} < found
     assert ("h200-pytorch", "") in found
-    keys = [(point.run.id, point.model.engine, point.model.subject) for point in points]
+    keys = [(point.run.id, point.model.engine, point.model.subject, point.model.cards) for point in points]
     assert len(keys) == len(set(keys)) > 20
+
+
+# Several cards
+
+
+def test_each_number_of_cards_is_a_point_of_its_own():
+    """4,000 GB/s a card, 8 GB: 200, 330 and 500 tokens a second are 40, 33 and 25%."""
+    told = of(run_on(4, (1, 2, 4), run_id="host"))
+    assert [(point.model.cards, point.bandwidth.value) for point in told.points] == [(1, 4000), (2, 8000), (4, 16000)]
+    assert [point.share.value for point in told.points] == pytest.approx([40, 33, 25])
+
+
+def test_what_ran_on_several_cards_alone_is_a_point():
+    assert [point.model.cards for point in of(run_on(4, (2, 4), run_id="host")).points] == [2, 4]
+
+
+def test_conclusions_are_about_the_memory_of_one_card():
+    """Two cards of 900 GB/s are no fast memory: one card takes up 78% of its own, both together 19% of theirs."""
+    run = run_on(2, (1, 2), run_id="host")
+    run.samples |= {text: sample("GB/s", 900) for text in run.samples if text.startswith("bandwidth/")}
+    run.samples |= of_model(1, 100.0, 1000.0, 7.0) | of_model(2, 50.0, 1000.0, 7.0)
+    found = of(run)
+    assert [point.share.value for point in found.points] == pytest.approx([700 / 9, 350 / 18])
+    assert [found.is_fast(point) and found.is_small(point) for point in found.points] == [False, True]
+    assert [point.model.cards for point in found.best_on_slow] == [1] and found.small_on_fast == []
+    assert judge(found)["fast_memory_unused"].outcome is U and judge(found)["slow_memory_used"].outcome is H
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "vLLM, 4 cards"), ("ko", "vLLM, GPU 4개"), ("zh", "vLLM，4 块 GPU")]
+)
+def test_a_row_and_a_point_tell_the_number_of_cards_beside_the_engine(language, said):
+    pages = render.pages(Results([run_on(4, (1, 4), run_id="host")]))
+    one, four = (text(row[4]) for row in ROW.findall(pages[f"{language}/compare.md"]))
+    assert said in four and said not in one and "16,000 GB/s" in four
+    drawing = json.loads(pages[f"assets/charts/all/machines.{language}.json"])
+    names = [name for trace in drawing["data"] if "customdata" in trace for name in trace["text"]]
+    assert [said in name for name in names] == [False, True]
 
 
 # What follows

@@ -1,31 +1,14 @@
 """What is said of a model spread over two cards follows from samples made by hand, in each outcome."""
 
 import pytest
+from hosts import MODEL, of_model, run_on, sample
 
 from measure.results import Machine, Results, Run, Sample
 from templates import claims
 from templates.config import Told
 from templates.facts.edition import Edition
 
-MODEL = "qwen3-4b-bf16"
 HOST = Machine("2 x a card", "cuda", "a processor", memory_bytes=2**34, accelerators=2)
-
-
-def sample(unit, value, **config):
-    return Sample(unit, [value] * 5, "2026-11-01", "python -m measure run x", config)
-
-
-def of_model(cards, rate, many, weights):
-    """The samples of a model on so many cards: one request, 64 requests, GB of weights."""
-    told = f"tensor_parallel={cards}" if cards > 1 else ""
-    path, more = f"decode_vllm/{MODEL}", {"cards": cards, "tensor_parallel": cards}
-    return {
-        f"{path}/loaded_weights{told and '?' + told}": sample("GB", weights, **more),
-        f"{path}/parameters_without_embeddings{told and '?' + told}": sample("param", 3.6e9, **more),
-        f"{path}/rate?requests=1{told and '&' + told}": sample("tok/s", rate, requests=1, **more),
-        f"{path}/rate?requests=64{told and '&' + told}": sample("tok/s", many, requests=64, **more),
-        f"{path}/step_kernel_time{told and '?' + told}": sample("ms", 1.5, exchange_ms=0.5 * (cards - 1), **more),
-    }
 
 
 SAMPLES = {
@@ -37,8 +20,8 @@ SAMPLES = {
     "matmul/throughput?card=1&dtype=bf16&n=8192": sample("TFLOPS", 600.0),
     "link/copy?to=1&ways=1": sample("GB/s", 380.0),
     "link/copy?to=1&ways=2": sample("GB/s", 700.0),
-    "link/all_reduce_time?bytes=8192&graphs=on": sample("ms", 0.01, nvlink_multicast="off"),
-    "link/all_reduce_time?bytes=8192&graphs=off": sample("ms", 0.02, nvlink_multicast="off"),
+    "link/all_reduce_time?bytes=8192&graphs=on": sample("ms", 0.01, cards=2, nvlink_multicast="off"),
+    "link/all_reduce_time?bytes=8192&graphs=off": sample("ms", 0.02, cards=2, nvlink_multicast="off"),
     "link/all_reduce_bandwidth?bytes=268435456": sample("GB/s", 350.0),
     **of_model(1, 200.0, 10_000.0, 8.0),
     **of_model(2, 250.0, 15_000.0, 8.4),
@@ -59,15 +42,16 @@ def outcomes(told):
 
 def test_the_bandwidths_of_the_cards_add_up_each_by_its_own_best_kernel():
     cards = edition().cards
-    assert (cards.number, cards.machine.bandwidth.value) == (2, 4000)
-    assert cards.together.bandwidth.value == 4000 + 3800
-    assert cards.together.compute_in("bf16").value == 700 + 600
-    assert [cards.machine.heading, *(each.heading for each in (*cards.others, cards.together))] == [
+    together = cards.alone.together
+    assert (cards.alone.number, cards.machine.bandwidth.value) == (2, 4000)
+    assert together.bandwidth.value == 4000 + 3800
+    assert together.compute_in("bf16").value == 700 + 600
+    assert [cards.machine.heading, *(each.heading for each in (*cards.others, together))] == [
         "machine",
         "card",
         "together",
     ]
-    assert [fact.name for fact in cards.together.own_facts()] == ["two.on2.bandwidth"]
+    assert [fact.name for fact in together.own_facts()] == ["two.on2.bandwidth"]
 
 
 def test_a_ceiling_is_the_summed_bandwidth_over_the_bytes_that_all_cards_hold():
@@ -84,7 +68,7 @@ def test_what_is_reached_of_either_ceiling_and_how_much_faster_two_cards_are():
     assert (model.gain.value, model.widest_gain.value) == (1.25, 1.5)
     assert model.one.share.to("%").value == pytest.approx(100 * 8 * 200 / 4000)
     assert model.several.share.to("%").value == pytest.approx(100 * 8.4 * 250 / 7800)
-    overall = edition().cards
+    overall = edition().cards.alone
     assert (overall.speed_gain_low.value, overall.share_high.value) == (1.25, pytest.approx(100 * 8.4 * 250 / 7800))
 
 
@@ -92,8 +76,8 @@ def test_shares_are_compared_for_models_that_decoded_both_ways():
     """One that did so on two cards alone, and reached 99% there, does not count."""
     alone = {text.replace("4b", "1.7b"): made for text, made in of_model(2, 920.0, 1.0, 8.4).items()}
     told = edition(alone).cards
-    assert len(told.models) == 2
-    assert told.share_low.value == told.share_high.value == pytest.approx(100 * 8.4 * 250 / 7800)
+    assert len(told.models) == 2 and told.one_share_low.value == told.one_share_high.value
+    assert told.alone.share_low.value == told.alone.share_high.value == pytest.approx(100 * 8.4 * 250 / 7800)
 
 
 def test_the_sums_of_a_step_are_two_a_layer():
@@ -104,9 +88,39 @@ def test_the_sums_of_a_step_are_two_a_layer():
     assert (model.exchange.to("ms").value, model.exchange_share.to("%").value) == (0.5, pytest.approx(100 / 3))
 
 
+def traced(model="4b", cards=2, **config):
+    text = f"decode_vllm/{MODEL.replace('4b', model)}/step_kernel_time?tensor_parallel={cards}"
+    return {text: sample("ms", 1.5, cards=cards, exchange_ms=0.75, **config)}
+
+
+def test_the_exchange_is_the_least_over_the_traces_where_it_was_recorded():
+    """0.3 of 1.2 ms, beside a median of 0.75 of 1.5 ms."""
+    told = edition(traced(exchange_least_ms=0.3, kernels_least_ms=1.2)).cards
+    (model,) = told.models
+    assert told.by_least and model.exchange.value == 0.3
+    assert model.exchange_share.to("%").value == pytest.approx(25)
+
+
+def test_a_table_has_the_median_of_all_where_the_least_of_one_is_not_known():
+    smaller = {text.replace("4b", "1.7b"): made for text, made in of_model(2, 400.0, 1.0, 3.0).items()}
+    least = traced(exchange_least_ms=0.3, kernels_least_ms=1.2)
+    told = edition({**smaller, **least}).cards
+    assert not told.by_least
+    assert [each.exchange.value for each in told.models] == [0.75, 0.5]
+    told = edition({**smaller, **least, **traced("1.7b", exchange_least_ms=0.2, kernels_least_ms=1.0)}).cards
+    assert told.by_least and [each.exchange.value for each in told.models] == [0.3, 0.2]
+
+
+def test_the_exchange_bears_the_doubts_of_the_trace():
+    spread = Sample("ms", [1.5, 4.4, 3.9, 1.5, 3.4], "2026-11-01", "x", {"exchange_ms": 0.75})
+    (model,) = edition({f"decode_vllm/{MODEL}/step_kernel_time?tensor_parallel=2": spread}).cards.models
+    assert model.exchange.value == 0.75
+    assert model.exchange.doubts and model.exchange.doubts == model.several.step_kernels.doubts
+
+
 def test_the_link_is_told():
     link = edition().cards.link
-    told = [link.one_way, link.both_ways, link.small_sum, link.launched_sum, link.bus]
+    told = [*link.one_way, *link.both_ways, link.small_sum, link.launched_sum, link.bus]
     assert [quantity.value for quantity in told] == [380, 700, 0.01, 0.02, 350]
     assert (link.small.to("KiB").value, link.multicast) == (8, "off")
 
@@ -132,15 +146,15 @@ def test_without_the_samples_nothing_is_concluded(less):
 
 def test_a_second_card_that_was_not_measured_leaves_the_sum_unmeasured():
     told = edition(less="card=1")
-    assert not told.cards.together.bandwidth.measured
+    assert not told.cards.alone.together.bandwidth.measured
     assert outcomes(told) == ("undecided", "refuted")
 
 
 def test_without_cards_in_the_edition_there_is_nothing_but_the_reason():
     alone = edition(told=Told(models="one"))
-    assert (alone.cards.models, alone.cards.together) == ([], None)
+    assert (alone.cards.models, alone.cards.numbers, alone.cards.groups) == ([], [], [])
     assert outcomes(alone) == ("undecided", "undecided")
-    assert not alone.cards.ceiling_gain_low.measured
+    assert not alone.cards.one_share_low.measured
 
 
 def test_the_runs_models_are_those_on_one_card_and_all_samples_are_asked_for():
@@ -151,3 +165,89 @@ def test_the_runs_models_are_those_on_one_card_and_all_samples_are_asked_for():
     assert told.cards.models[0].one is told.models[0]
     assert told.facts and list(told.unused_samples()) == []
     assert list(edition().unused_samples()) == [] and edition().models == []
+
+
+# Several numbers of cards
+
+
+def several(*numbers, cards=8, models=(MODEL,), more=()):
+    run = run_on(cards, numbers, models)
+    run.samples.update(more)
+    return Edition("x", Told(models="here"), Results([run]))
+
+
+def test_each_number_of_cards_is_held_against_one():
+    """Ceilings of 8 GB: 500 tokens a second for each 4,000 GB/s."""
+    told = several(1, 2, 4, 8).cards
+    assert [(each.several.cards, each.several.ceiling.value) for each in told.models] == [
+        (2, 1000),
+        (4, 2000),
+        (8, 4000),
+    ]
+    assert [each.gain.value for each in told.models] == pytest.approx([1.65, 2.5, 2.8])
+    assert [each.gain_part.to("%").value for each in told.models] == pytest.approx([82.5, 62.5, 35])
+    assert [each.widest_gain.value for each in told.models] == [2, 4, 8]
+    assert {each.one for each in told.models} == {told.models[0].one}
+    assert told.alone is None and [each.number for each in told.numbers] == [2, 4, 8]
+    assert [each.together.bandwidth.value for each in told.numbers] == [8000, 16000, 32000]
+    assert [each.ceiling_gain_high.value for each in told.numbers] == [2, 4, 8]
+    assert [each.share_low.to("%").value for each in told.numbers] == pytest.approx([33, 25, 14])
+
+
+def test_models_stand_together_with_the_fewest_cards_first():
+    told = several(1, 2, 4, models=("qwen3-4b-bf16", "qwen3-0.6b-bf16")).cards
+    assert [[(each.several.subject, each.several.cards) for each in spreads] for spreads in told.by_model] == [
+        [("qwen3-4b-bf16", 2), ("qwen3-4b-bf16", 4)],
+        [("qwen3-0.6b-bf16", 2), ("qwen3-0.6b-bf16", 4)],
+    ]
+    assert [each for spreads in told.by_model for each in spreads] == told.models
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [((1, 2), ("holds", "holds")), ((1, 2, 4), ("holds", "refuted")), ((2, 4), ("undecided", "undecided"))],
+)
+def test_conclusions_are_drawn_from_each_number_of_cards(numbers, expected):
+    told = several(*numbers)
+    assert outcomes(told) == expected
+    judged = claims.judge(told)["cards_raise_speed"].truth
+    assert [made.left.name for made in judged.comparisons] == [
+        f"here.vllm.{MODEL}.on{number}.beside-one.gain_part" for number in numbers if number > 1
+    ]
+    assert judged.counted == (judged.total if 1 in numbers else 0)
+
+
+def test_one_number_that_falls_short_refutes():
+    """Weights that 8 cards hold whole raise the ceiling 8 * 8 / 11 times."""
+    assert outcomes(several(1, 2, 8, more=of_model(8, 560.0, 1.0, 11.0)))[0] == "refuted"
+
+
+@pytest.mark.parametrize("numbers", [(1, 2, 4, 8), (2, 4), (4,), (1,), ()])
+def test_every_sample_is_asked_for_whatever_was_run(numbers):
+    """Also the ceilings of cards, and the links to them, on which no model ran."""
+    told = several(*numbers)
+    assert list(told.unused_samples()) == []
+    assert len(told.facts) == len(set(told.facts))
+
+
+def test_the_sums_of_a_step_take_what_they_take_over_as_many_cards():
+    """The sum over 8 cards is not what 2 take."""
+    two, eight = several(1, 2, 8).cards.models
+    assert eight.sums_time.to("ms").value == pytest.approx(72 * 0.005)
+    assert not two.sums_time.measured and "cards=2" in two.sums_time.absences[0].what
+    fewer = {"link/all_reduce_time?bytes=8192&cards=2&graphs=on": sample("ms", 0.003, cards=2)}
+    told = several(1, 2, 8, more=fewer)
+    assert [each.sums_time.to("ms").value for each in told.cards.models] == pytest.approx([72 * 0.003, 72 * 0.005])
+    assert list(told.unused_samples()) == []
+
+
+def test_copies_to_each_other_card_are_told():
+    link = several(1, 2).cards.link
+    assert [quantity.value for quantity in link.one_way] == [380 - card for card in range(1, 8)]
+    assert [quantity.value for quantity in link.both_ways] == [700 - card for card in range(1, 8)]
+    assert link.cards == 8
+
+
+def test_a_key_with_a_number_of_cards_that_no_host_has_costs_nothing():
+    told = several(1, 2, more=of_model(999_999_999, 1.0, 1.0, 1.0)).cards
+    assert [each.number for each in told.numbers] == [2] and len(told.others) == 7

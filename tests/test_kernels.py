@@ -90,6 +90,39 @@ def test_a_step_is_what_more_tokens_take_more():
     assert (told["kernels_per_prompt"], told["prompt_tokens"]) == (90, 64)
 
 
+def exchanging(short_waits, long_waits):
+    """Steps of 1.5 ms, of which 0.5 ms exchange data; further milliseconds of waiting in each generation, in turn."""
+    waits = iter([0.0, *(wait for pair in zip(short_waits, long_waits, strict=True) for wait in pair)])
+
+    def traced(prompt_tokens, tokens):
+        wait = next(waits) / 1e3
+        exchange = 0.5e-3 * tokens + wait
+        by_name = {"cross_device_reduce_1stage": exchange, "gemm": 1e-3 * tokens}
+        return Trace(1.5e-3 * tokens + wait, 4 * tokens, by_name)
+
+    return kernels.step_times(traced, 32)
+
+
+def test_what_waits_for_another_card_is_in_the_median_and_not_in_the_least():
+    """Of 32 steps: 64 ms of waiting in three of the longer generations add 2 ms to a step's median."""
+    values, told = exchanging([0, 0, 0, 0, 0], [64, 0, 64, 0, 64])
+    assert values == pytest.approx([3.5, 1.5, 3.5, 1.5, 3.5])
+    assert told["exchange_ms"] == pytest.approx(2.5)
+    assert (told["exchange_least_ms"], told["kernels_least_ms"]) == pytest.approx((0.5, 1.5))
+
+
+def test_a_wait_in_the_shorter_generation_is_not_subtracted_from_the_least():
+    """The second pair alone would tell a step of 0.5 ms, and less than nothing exchanged."""
+    values, told = exchanging([0, 32, 0, 0, 0], [0, 0, 0, 0, 0])
+    assert values[1] == pytest.approx(0.5)
+    assert (told["exchange_least_ms"], told["kernels_least_ms"]) == pytest.approx((0.5, 1.5))
+
+
+def test_of_one_card_no_least_is_told():
+    *_, told = kernels.step_times(lambda prompt, tokens: Trace(1e-3 * tokens, tokens, {"gemm": 1e-3 * tokens}), 32)
+    assert told["exchange_ms"] == 0 and not {"exchange_least_ms", "kernels_least_ms"} & told.keys()
+
+
 def test_a_profiler_that_saw_nothing_gives_no_time():
     with pytest.raises(ArithmeticError, match="saw no kernels"):
         kernels.prompt_times(lambda prompt_tokens, tokens: Trace(0.0, 0, {}), 64)

@@ -53,7 +53,21 @@ def test_what_is_planned_tells_pairs_directions_and_sizes(session):  # noqa: F81
         "link/all_reduce_bandwidth?bytes=268435456",
     }
     assert planned(2) == {"link/copy?to=1&ways=1", "link/copy?to=1&ways=2"} | sums
-    assert planned(3) == planned(2) | {"link/copy?to=2&ways=1", "link/copy?to=2&ways=2"}
+    third = {"link/copy?to=2&ways=1", "link/copy?to=2&ways=2"}
+    assert planned(3) == planned(2) | third | {"link/all_reduce_time?bytes=8192&cards=2&graphs=on"}
+    assert {text for text in planned(8) if "cards=" in text} == {
+        f"link/all_reduce_time?bytes=8192&cards={cards}&graphs=on" for cards in (2, 4)
+    }
+
+
+def test_a_sum_over_fewer_cards_is_made_by_as_many_processes(two, monkeypatch):
+    orders = []
+    monkeypatch.setattr(link, "all_reduce", lambda order: orders.append(order) or [0.001])
+    four = dataclasses.replace(two, machine=replace(two.machine, accelerators=4))
+    link.measure(four)
+    samples = load(four.results).runs[0].samples
+    assert [order.cards for order in orders] == [4, 4, 4, 2]
+    assert samples["link/all_reduce_time?bytes=8192&cards=2&graphs=on"].config["cards"] == 2
 
 
 @pytest.mark.parametrize(("device", "cards"), [("cuda", 1), ("cpu", 0)])

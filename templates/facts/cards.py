@@ -1,21 +1,17 @@
-"""Facts about a model spread over several cards: what it reaches beside one card, and what the cards' link takes."""
+"""Facts about models spread over several cards, for each number of cards that a run decoded on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import add
 
-from msgspec.structs import replace
-
-from measure import models
-from measure.results import Key, key
-from templates.facts.constants import TWO
 from templates.facts.group import Group, fact
 from templates.facts.language_model import LanguageModel
+from templates.facts.link import Link
 from templates.facts.machine import MachineFacts
-from templates.facts.samples import Samples
-from templates.quantity import Constant, Kind, Quantity, best, constant, least, missing
+from templates.facts.spread import Spread
+from templates.quantity import Quantity, best, least
 
 
 class Together(MachineFacts):
@@ -47,152 +43,19 @@ class Together(MachineFacts):
         return reduce(add, [card.compute_in(dtype) for card in self.each])
 
 
-class Link(Group):
-    """What connects the first card with the second, and what adding up over all of them takes."""
+class Several(Group):
+    """All models that a run has on one number of cards."""
 
-    heading = "link"
+    heading = "several"
 
-    def __init__(self, samples: Samples) -> None:
-        super().__init__(f"{samples.run_id}.link")
-        self.samples = samples
-
-    def _copy(self, ways: int) -> Quantity:
-        return self.samples.get(key("link", "copy", to=1, ways=ways), "GB/s")
-
-    def _sum(self, quantity: str, **told: str) -> Key:
-        """The key of an all-reduce, whatever size was measured."""
-        listed = self.samples.keys("link", quantity)
-        return next(
-            (one for one in listed if told.items() <= dict(one.parameters).items()), key("link", quantity, **told)
-        )
-
-    def _small(self, graphs: str) -> Key:
-        return self._sum("all_reduce_time", graphs=graphs)
-
-    @fact("GB/s")
-    def one_way(self) -> Quantity:
-        return self._copy(1)
-
-    @fact("GB/s")
-    def both_ways(self) -> Quantity:
-        """Both directions at once, added up."""
-        return self._copy(2)
-
-    @fact("KiB", decimals=0)
-    def small(self) -> Quantity:
-        """About the activations of one token."""
-        size = dict(self._sum("all_reduce_time").parameters).get("bytes", "")
-        return (
-            constant(int(size), "B", "all_reduced")
-            if size
-            else missing("B", Constant("all_reduced"), "not_run", "link")
-        )
-
-    @fact("ms")
-    def small_sum(self) -> Quantity:
-        """One small all-reduce among many replayed as one CUDA graph."""
-        return self.samples.get(self._small("on"), "ms")
-
-    @fact("ms")
-    def launched_sum(self) -> Quantity:
-        """The same launched one after another by the host."""
-        return self.samples.get(self._small("off"), "ms")
-
-    @property
-    def multicast(self) -> str:
-        """Whether NVLink's multicast was on; empty where the samples do not tell."""
-        return self.samples.told(self._small("on"), "nvlink_multicast")
-
-    @fact("GB/s")
-    def bus(self) -> Quantity:
-        """Of a large all-reduce, as nccl-tests counts it: 2 (n - 1) / n of its bytes pass each card's link."""
-        return self.samples.get(self._sum("all_reduce_bandwidth"), "GB/s")
-
-
-class Spread(Group):
-    """One model on one card and on several of the same host."""
-
-    heading = "spread"
-
-    def __init__(self, one: LanguageModel, several: LanguageModel, connected: Link) -> None:
-        super().__init__(f"{several.path}.beside-one", model=several.subject, cards=several.cards)
-        self.one, self.several, self.link = one, several, connected
-
-    @property
-    def cards(self) -> Quantity:
-        return constant(self.several.cards, "1", "cards")
-
-    @fact("times")
-    def ceiling_gain(self) -> Quantity:
-        return self.several.ceiling / self.one.ceiling
-
-    @fact("%", decimals=0)
-    def ceiling_part(self) -> Quantity:
-        """The ceiling's gain over the number of cards."""
-        return self.ceiling_gain / self.cards
-
-    @fact("times")
-    def gain(self) -> Quantity:
-        return self.several.rate / self.one.rate
-
-    @fact("%", decimals=0)
-    def gain_part(self) -> Quantity:
-        """The gain over the number of cards; the ideal is one."""
-        return self.gain / self.cards
-
-    @fact("times")
-    def widest_gain(self) -> Quantity:
-        """With the most requests at once."""
-        return self.several.widest.rate / self.one.batch(self.several.widest.requests).rate
-
-    @fact("1", decimals=0)
-    def sums(self) -> Quantity:
-        """All-reduces of one step: one after attention and one after the feed-forward part of each layer."""
-        known = models.models().get(self.several.model)
-        if known is None:
-            return missing("1", Constant("layers"), "unknown_model", self.several.subject)
-        return TWO * constant(known.layers, "1", "layers", "measure/models.toml", Kind.CITED)
-
-    @fact("ms")
-    def sums_time(self) -> Quantity:
-        """If each took what a small one takes in NCCL; vLLM has one of its own for cards that are linked directly."""
-        return self.sums * self.link.small_sum
-
-    @fact("%", decimals=0)
-    def sums_share(self) -> Quantity:
-        return self.sums_time / self.several.token_time
-
-    @fact("ms")
-    def exchange(self) -> Quantity:
-        """Kernels of one step that pass something between cards, waiting for the other card included."""
-        if not self.several.step_kernels.measured:
-            return self.several.step_kernels
-        told = self.several.samples.configured(self.several.key("step_kernel_time"), "exchange_ms", "ms")
-        return replace(told, doubts=self.several.step_kernels.doubts)
-
-    @fact("%", decimals=0)
-    def exchange_share(self) -> Quantity:
-        """Of all kernels of the steps that were profiled, which are slower than others."""
-        return self.exchange / self.several.step_kernels
-
-
-class Cards(Group):
-    """All models that an edition's run has on one card and on several; none where it has no such samples."""
-
-    heading = "cards"
-
-    def __init__(self, edition: str, machine: MachineFacts, single: list[LanguageModel]) -> None:
-        super().__init__(f"{edition}.cards")
-        self.samples, self.machine, self.link = machine.samples, machine, Link(machine.samples)
-        self.number = max(self.samples.spreads, default=1)
-        self.others = [MachineFacts(self.samples, card) for card in range(1, self.number)]
-        self.together = Together([machine, *self.others]) if self.others else None
-        self.models = list(self._models(single))
+    def __init__(self, path: str, together: Together, models: list[Spread]) -> None:
+        self.number = len(together.each)
+        super().__init__(f"{path}.on{self.number}", cards=self.number)
+        self.together, self.models = together, models
 
     @property
     def paired(self) -> list[Spread]:
-        """Those that decoded on one card and on several."""
-        return [each for each in self.models if each.gain.measured] or self.models
+        return _paired(self.models)
 
     @fact("times")
     def ceiling_gain_low(self) -> Quantity:
@@ -211,37 +74,106 @@ class Cards(Group):
         return best([each.gain for each in self.models], "1", f"{self.path}.gain")
 
     @fact("%", decimals=0)
-    def one_share_low(self) -> Quantity:
-        """Of its ceiling, on one card."""
-        return least([each.one.share for each in self.paired], "%", f"{self.path}.one_share")
-
-    @fact("%", decimals=0)
-    def one_share_high(self) -> Quantity:
-        return best([each.one.share for each in self.paired], "%", f"{self.path}.one_share")
-
-    @fact("%", decimals=0)
     def share_low(self) -> Quantity:
-        """Of its ceiling, on several."""
+        """Of its ceiling."""
         return least([each.several.share for each in self.paired], "%", f"{self.path}.share")
 
     @fact("%", decimals=0)
     def share_high(self) -> Quantity:
         return best([each.several.share for each in self.paired], "%", f"{self.path}.share")
 
-    def _models(self, single: list[LanguageModel]) -> Iterator[Spread]:
-        known = {(model.samples, model.measurement, model.subject): model for model in single}
-        for measurement, subject in self.samples.subjects("rate", self.number) if self.together else ():
-            one = known.get((self.samples, measurement, subject))
-            if one is None:
-                one = LanguageModel(self.samples, self.machine, measurement, subject)
-                one.heading = "model_on_card"  # the same model may stand among the edition's, from another run
-            several = LanguageModel(self.samples, self.together or self.machine, measurement, subject, self.number)
-            yield Spread(one, several, self.link)
+
+class Cards(Group):
+    """All models that an edition's run has on several cards; none where it has no such samples."""
+
+    heading = "cards"
+
+    def __init__(self, path: str, machine: MachineFacts, single: Iterable[LanguageModel]) -> None:
+        super().__init__(f"{path}.cards")
+        self.samples, self.machine, self.link = machine.samples, machine, Link(machine.samples)
+        self.others = [MachineFacts(self.samples, card) for card in range(1, self.samples.cards)]
+        together = [Together([machine, *self.others[: number - 1]]) for number in self.samples.spreads]
+        self.by_model = _by_model(self._spread(together, single))
+        self.models = [each for spreads in self.by_model for each in spreads]
+        self.numbers = [
+            Several(self.path, one, [each for each in self.models if each.several.machine is one]) for one in together
+        ]
+        self.by_least = self._by_least()
+
+    def _spread(self, together: list[Together], single: Iterable[LanguageModel]) -> Iterator[Spread]:
+        known = {(model.measurement, model.subject): model for model in single if model.samples is self.samples}
+        for cards in together:
+            number = len(cards.each)
+            for of in self.samples.subjects("rate", number):
+                one = known.get(of) or known.setdefault(of, self._one(*of))
+                yield Spread(one, LanguageModel(self.samples, cards, *of, number), self.link)
+
+    def _one(self, measurement: str, subject: str) -> LanguageModel:
+        """A model on one card that is not among the edition's, as those may be from another run."""
+        model = LanguageModel(self.samples, self.machine, measurement, subject)
+        model.heading = "model_on_card"
+        return model
+
+    def _by_least(self) -> bool:
+        """Whether the least exchange was recorded of each model whose steps were profiled: a table has one kind."""
+        traced = [each for each in self.models if each.several.step_kernels.measured]
+        found = bool(traced) and all(each.traced("exchange_least_ms").measured for each in traced)
+        for each in self.models:
+            each.by_least = found
+        return found
+
+    @property
+    def alone(self) -> Several | None:
+        """The number of cards where there is one number alone."""
+        return self.numbers[0] if len(self.numbers) == 1 else None
+
+    @property
+    def beside_one(self) -> bool:
+        """Whether the run tells of any of these models on one card."""
+        return any(each.one_told for each in self.models)
+
+    @property
+    def raised(self) -> list[Several]:
+        """Numbers of cards whose ceilings can be held against those of one; all where none can."""
+        return [each for each in self.numbers if each.ceiling_gain_low.measured] or self.numbers
+
+    @property
+    def timed(self) -> list[Several]:
+        """Numbers of cards whose rates can be held against those of one; all where none can."""
+        return [each for each in self.numbers if each.speed_gain_low.measured] or self.numbers
+
+    @property
+    def _alike(self) -> list[LanguageModel]:
+        """On one card, the models that decoded on several, too."""
+        return list(dict.fromkeys(each.one for each in _paired(self.models)))
+
+    @fact("%", decimals=0)
+    def one_share_low(self) -> Quantity:
+        """Of its ceiling, on one card."""
+        return least([one.share for one in self._alike], "%", f"{self.path}.one_share")
+
+    @fact("%", decimals=0)
+    def one_share_high(self) -> Quantity:
+        return best([one.share for one in self._alike], "%", f"{self.path}.one_share")
 
     @property
     def groups(self) -> list[Group]:
         """Of what was measured; what stands among the models of the edition stands there."""
-        if not self.together:
-            return []
-        models = [model for each in self.models for model in (each.one, each.several)]
-        return [*self.others, self.together, self.link, *models, *self.models, self]
+        link = [self.link] if self.link.measured else []
+        together = [each.together for each in self.numbers]
+        models = dict.fromkeys(model for each in self.models for model in (each.one, each.several))
+        whole = [*self.numbers, self] if self.numbers else []
+        return [*self.others, *together, *link, *models, *self.models, *whole]
+
+
+def _by_model(spreads: Iterable[Spread]) -> list[list[Spread]]:
+    """Those of each model, fewest cards first."""
+    found: dict[LanguageModel, list[Spread]] = {}
+    for each in spreads:
+        found.setdefault(each.one, []).append(each)
+    return list(found.values())
+
+
+def _paired(models: list[Spread]) -> list[Spread]:
+    """Those that decoded on one card and on several; all where none did."""
+    return [each for each in models if each.gain.measured] or models

@@ -62,21 +62,21 @@ class Magpie(Synthesis):
     @fact("param")
     def stored(self) -> Quantity:
         """Numbers that the model's file holds; the codec has a file of its own."""
-        return self.samples.configured(self.key("parameters"), "stored_numbers", "param")
+        return self.samples.noted(self.key("parameters"), "stored_numbers", "param")
 
     @fact("param")
     def masks(self) -> Quantity:
         """Those of them that are causal masks, which are no parameters."""
-        return self.samples.configured(self.key("parameters"), "mask_numbers", "param")
+        return self.samples.noted(self.key("parameters"), "mask_numbers", "param")
 
     @fact("param")
     def local_parameters(self) -> Quantity:
         """Of the local transformer, without the projections that follow it."""
-        return self.samples.configured(self.key("parameters"), "local_transformer_parameters", "param")
+        return self.samples.noted(self.key("parameters"), "local_transformer_parameters", "param")
 
     @fact("param")
     def decoder_parameters(self) -> Quantity:
-        return self.samples.configured(self.key("parameters"), "decoder_parameters", "param")
+        return self.samples.noted(self.key("parameters"), "decoder_parameters", "param")
 
     # What a second frame in a step changes
 

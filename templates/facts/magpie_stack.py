@@ -114,7 +114,7 @@ class TakenApart(Stack):
     @fact("s")
     def utterance_audio(self) -> Quantity:
         """Sound of the utterances that settings are compared by."""
-        return self.magpie.samples.configured(self.key("real_time_factor"), "sound_s", "s")
+        return self.magpie.samples.noted(self.key("real_time_factor"), "sound_s", "s")
 
     @fact("s")
     def utterance_time(self) -> Quantity:

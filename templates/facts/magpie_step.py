@@ -58,7 +58,7 @@ class Kernels(Group):
         self.stack, self.key = stack, stack.key("step_kernel_time")
 
     def _told(self, name: str, spelled: str) -> Quantity:
-        return self.stack.magpie.samples.configured(self.key, name, spelled)
+        return self.stack.magpie.samples.noted(self.key, name, spelled)
 
     @fact("ms")
     def step_kernels(self) -> Quantity:

@@ -47,7 +47,7 @@ class Length(Group):
     @fact("s")
     def utterance_audio(self) -> Quantity:
         """Length of its sound."""
-        return self.magpie.samples.configured(self.key, "sound_s", "s")
+        return self.magpie.samples.noted(self.key, "sound_s", "s")
 
 
 class Crowd(Group):

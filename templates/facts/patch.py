@@ -63,7 +63,7 @@ class Parts(Group):
     def parts_sum(self) -> Quantity:
         """All parts of a patch together, the device waited for after each."""
         told = next((part for part in self.members if part.part_time.measured), self.members[0])
-        return self.voxcpm.samples.configured(told.key, "patch_all_parts_ms", "ms")
+        return self.voxcpm.samples.noted(told.key, "patch_all_parts_ms", "ms")
 
 
 class TimeSteps(Group):
@@ -166,7 +166,7 @@ class Kernels(Group):
         return key(self.voxcpm.measurement, "patch_kernel_time", self.voxcpm.subject, **self.state)
 
     def _told(self, name: str, spelled: str) -> Quantity:
-        return self.voxcpm.samples.configured(self._key, name, spelled)
+        return self.voxcpm.samples.noted(self._key, name, spelled)
 
     @property
     def _patch(self) -> Quantity:

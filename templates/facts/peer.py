@@ -39,7 +39,7 @@ class Peer(Group):
     @fact("tok/s")
     def clock_rate(self) -> Quantity:
         """By the engine's own clock in the very generations that were timed here."""
-        return self.model.samples.configured(self.model.key("rate", requests=1), "library_tok_s", "tok/s")
+        return self.model.samples.noted(self.model.key("rate", requests=1), "library_tok_s", "tok/s")
 
     @fact("%", decimals=1)
     def clock_ratio(self) -> Quantity:

@@ -54,8 +54,12 @@ class Chunk(Group):
         return self.recognition.asked(self.key(quantity, **told), spelled)
 
     def told(self, quantity: str, name: str, spelled: str, **told: str) -> Quantity:
-        """A number of such a sample's configuration."""
+        """A setting in such a sample's configuration."""
         return self.samples.configured(self.key(quantity, **told), name, spelled)
+
+    def noted(self, quantity: str, name: str, spelled: str, **told: str) -> Quantity:
+        """A number that was measured along with such a sample."""
+        return self.samples.noted(self.key(quantity, **told), name, spelled)
 
     def in_turn(self, quantity: str, **told: str) -> bool:
         """Whether a kind of step was timed in turn with the step with a cache."""
@@ -145,7 +149,7 @@ class Chunk(Group):
 
     def most_streams(self, quantity: str, **told: str) -> Quantity:
         """The largest number of streams that kept up; its interval ends where the smallest did that did not."""
-        held, beyond = self.get(quantity, "1", **told), self.told(quantity, "beyond", "1", **told)
+        held, beyond = self.get(quantity, "1", **told), self.noted(quantity, "beyond", "1", **told)
         failed = beyond.value or 0.0
         return replace(held, high=failed) if held.measured and failed > held.high else held
 

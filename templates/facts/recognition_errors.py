@@ -29,7 +29,7 @@ class ChunkErrors(Group):
     def _empty(self, audio: str) -> Quantity:
         """Recordings for which nothing came out; without an error rate, for the reason why there is none."""
         rate = self._rate("cer", audio)
-        return self.chunk.told("cer", "empty_outputs", "1", audio=audio) if rate.measured else rate
+        return self.chunk.noted("cer", "empty_outputs", "1", audio=audio) if rate.measured else rate
 
     @property
     def card(self) -> Quantity:

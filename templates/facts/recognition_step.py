@@ -68,7 +68,7 @@ class ChunkStep(Group):
     @fact("ms")
     def whole_time(self) -> Quantity:
         """Steps made in turn with those in parts, and not waited for in between."""
-        return self.chunk.told("step_part_time", "whole_step_ms", "ms", part="encoder")
+        return self.chunk.noted("step_part_time", "whole_step_ms", "ms", part="encoder")
 
     @fact("times")
     def parts_ratio(self) -> Quantity:
@@ -82,7 +82,7 @@ class ChunkStep(Group):
     @fact("tok/s")
     def emitted(self) -> Quantity:
         """Tokens in a second of sound, as random weights emitted them while steps were timed."""
-        return self.chunk.told("step_time", "tokens_per_second", "tok/s")
+        return self.chunk.noted("step_time", "tokens_per_second", "tok/s")
 
     @fact("%", decimals=0)
     def emitting_share(self) -> Quantity:
@@ -125,7 +125,7 @@ class ChunkStep(Group):
     @fact("1", decimals=0)
     def step_launched(self) -> Quantity:
         """Kernels in a step."""
-        return self.chunk.told("step_kernel_time", "kernels_per_step", "1")
+        return self.chunk.noted("step_kernel_time", "kernels_per_step", "1")
 
     @fact("ms")
     def buffered_kernels(self) -> Quantity:
@@ -137,7 +137,7 @@ class ChunkStep(Group):
 
     @fact("1", decimals=0)
     def buffered_launched(self) -> Quantity:
-        return self.chunk.told("buffered_step_kernel_time", "kernels_per_step", "1")
+        return self.chunk.noted("buffered_step_kernel_time", "kernels_per_step", "1")
 
     @fact("ms")
     def graph_time(self) -> Quantity:

@@ -8,13 +8,16 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from measure.recognition.capacity import percentile
-from measure.results import AnySample, Import, Key, ResultsError, Run, Sample, cards_of, parse_key
+from measure.results import AnySample, Import, Key, ResultsError, Run, Sample, card_of, cards_of, parse_key
 from templates.facts.verdicts import Verdicts
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import DimensionalityError, unit
 
 _KINDS = {"executed": Kind.MEASURED, "imported": Kind.IMPORTED, "reported": Kind.REPORTED}
 _ABSENT = {"executed": "not_run", "imported": "not_imported", "reported": "not_published"}
+
+MOST_CARDS = 64
+"""Of one host; a key that tells of more is mistaken, and not worth as many facts."""
 
 
 class Samples:
@@ -44,19 +47,23 @@ class Samples:
         sample = self._sample(text)
         if sample is None:
             return missing(spelled, Sampled(self.run_id, text), self._reason(wanted), text)
-        verdict = self.verdicts.get(text)
-        status = verdict.status if verdict else "accepted"
-        if (status == "rejected") is not rejected:
+        if self._rejected(text) is not rejected:
             return missing(spelled, Sampled(self.run_id, text), "rejected" if not rejected else "not_rejected", text)
         try:
-            doubts = tuple(fault.rule for fault in verdict.faults) if verdict and status == "suspect" else ()
-            return self._quantity(text, sample, doubts).to(spelled)
+            return self._quantity(text, sample, self._doubts(text)).to(spelled)
         except DimensionalityError:
             what = f"run {self.run_id!r}: {text}: unit {sample.unit!r} does not fit, {spelled} is asked for"
             raise ResultsError(f"{what}. Correct the unit.") from None
 
+    def noted(self, wanted: Key, name: str, spelled: str) -> Quantity:
+        """A number that was measured along with a sample and stands in its configuration: no better than the sample."""
+        text, found = str(wanted), self.configured(wanted, name, spelled)
+        if self._rejected(text):
+            return missing(spelled, Sampled(self.run_id, text), "rejected", text)
+        return replace(found, doubts=self._doubts(text)) if found.measured else found
+
     def configured(self, wanted: Key, name: str, spelled: str) -> Quantity:
-        """A number of a sample's configuration, such as the tokens it asked for."""
+        """A setting in a sample's configuration, such as the tokens it asked for; it holds whatever the verdict."""
         text = str(wanted)
         sample, origin = self._sample(text), Sampled(self.run_id, text)
         if sample is None:
@@ -106,10 +113,17 @@ class Samples:
             )
         )
 
-    @property
-    def spreads(self) -> set[int]:
-        """Numbers of cards over which the run's models were spread, those above one."""
-        return {cards_of(parsed) for parsed in self.parsed} - {1}
+    @cached_property
+    def spreads(self) -> list[int]:
+        """Numbers of cards above one over which models decoded, fewest first."""
+        found = {cards_of(k) for k in self.parsed if k.quantity == "rate"} - {1}
+        return [number for number in sorted(found) if number <= MOST_CARDS and self.subjects("rate", number)]
+
+    @cached_property
+    def cards(self) -> int:
+        """How many cards of the host the run tells of."""
+        found = {number for k in self.parsed for number in (cards_of(k), card_of(k) + 1)}
+        return max((number for number in found if number <= MOST_CARDS), default=1)
 
     def numbers(
         self, measurement: str, subject: str, quantities: tuple[str, ...], parameter: str, cards: int = 1
@@ -147,6 +161,15 @@ class Samples:
     def _sample(self, text: str) -> AnySample | None:
         self._unused.pop(text, None)
         return self.run.samples.get(text) if self.run else None
+
+    def _rejected(self, text: str) -> bool:
+        verdict = self.verdicts.get(text)
+        return verdict is not None and verdict.status == "rejected"
+
+    def _doubts(self, text: str) -> tuple[str, ...]:
+        """The rules that hold a sample suspect."""
+        verdict = self.verdicts.get(text)
+        return tuple(fault.rule for fault in verdict.faults) if verdict and verdict.status == "suspect" else ()
 
     def _quantity(self, text: str, sample: AnySample, doubts: tuple[str, ...]) -> Quantity:
         low, high = sample.interval

@@ -22,22 +22,25 @@ class Step(Group):
         super().__init__(f"{model.path}.step")
         self.model = model
 
-    def _told(self, name: str, spelled: str) -> Quantity:
-        return self.model.samples.configured(self.model.key("step_kernel_time"), name, spelled)
+    def _seen(self, name: str) -> Quantity:
+        return self.model.samples.noted(self.model.key("step_kernel_time"), name, "ms")
+
+    def _prompt(self, name: str) -> Quantity:
+        return self.model.samples.configured(self.model.key("step_kernel_time"), name, "tok")
 
     @fact("ms")
     def matmul(self) -> Quantity:
         """Kernels that multiply with weights."""
-        return self._told("matmul_ms", "ms")
+        return self._seen("matmul_ms")
 
     @fact("ms")
     def attention(self) -> Quantity:
-        return self._told("attention_ms", "ms")
+        return self._seen("attention_ms")
 
     @fact("ms")
     def other(self) -> Quantity:
         """All other kernels, copies among them."""
-        return self._told("other_ms", "ms") + self._told("copy_ms", "ms")
+        return self._seen("other_ms") + self._seen("copy_ms")
 
     @fact("GB/s")
     def read_speed(self) -> Quantity:
@@ -51,7 +54,7 @@ class Step(Group):
     @fact("tok", decimals=0)
     def prompt(self) -> Quantity:
         """The prompt after which the step was traced."""
-        return self._told("prompt_tokens", "tok")
+        return self._prompt("prompt_tokens")
 
     @fact("MB")
     def kv_bytes(self) -> Quantity:
@@ -66,11 +69,11 @@ class Step(Group):
     @fact("tok", decimals=0)
     def long_prompt(self) -> Quantity:
         """The long prompt after which attention was traced once more."""
-        return self._told("long_prompt_tokens", "tok")
+        return self._prompt("long_prompt_tokens")
 
     @fact("ms")
     def long_attention(self) -> Quantity:
-        return self._told("attention_ms_long_prompt", "ms")
+        return self._seen("attention_ms_long_prompt")
 
     @fact("MB")
     def long_kv_bytes(self) -> Quantity:

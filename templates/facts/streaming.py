@@ -40,7 +40,7 @@ class Streaming(Group):
     @fact("ms")
     def longest_gap(self) -> Quantity:
         wanted = key(self.voxcpm.measurement, "chunk_gap", self.voxcpm.subject)
-        return self.voxcpm.samples.configured(wanted, "longest_ms", "ms")
+        return self.voxcpm.samples.noted(wanted, "longest_ms", "ms")
 
     @fact("ms")
     def underrun(self) -> Quantity:

@@ -48,7 +48,7 @@ class Utterance(Group):
     def patches(self) -> Quantity:
         if self.forced:
             return constant(int(self.forced), "step", "patches")
-        return self.voxcpm.samples.configured(self.wanted, "patches", "step")
+        return self.voxcpm.samples.noted(self.wanted, "patches", "step")
 
     @property
     def point(self) -> Point:
@@ -213,7 +213,7 @@ class VoxCPM(Synthesis):
     @fact("MiB")
     def memory_caches(self) -> Quantity:
         """Both caches of keys and values, used or not."""
-        return self.samples.configured(key(self.measurement, "memory", self.subject), "cache_mib", "MiB")
+        return self.samples.noted(key(self.measurement, "memory", self.subject), "cache_mib", "MiB")
 
     def _memory(self, of: str) -> Quantity:
         return self.samples.get(key(self.measurement, "memory", self.subject, of=of), "MiB")
