@@ -187,7 +187,7 @@ LEAST = {
 MOST_CARDS = 1024
 """No host has more: whoever reads a key may count them one by one."""
 
-MOST = {TENSOR_PARALLEL: MOST_CARDS, "card": MOST_CARDS, "to": MOST_CARDS}
+MOST = dict.fromkeys((TENSOR_PARALLEL, "card", "cards", "to"), MOST_CARDS)
 """Parameters of a key that are whole numbers, and the most each can be, where that is less than nine digits hold."""
 
 CHOICES = {"graphs": ("off", "on"), "ways": ("1", "2")}

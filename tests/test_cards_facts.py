@@ -246,8 +246,3 @@ def test_copies_to_each_other_card_are_told():
     assert [quantity.value for quantity in link.one_way] == [380 - card for card in range(1, 8)]
     assert [quantity.value for quantity in link.both_ways] == [700 - card for card in range(1, 8)]
     assert link.cards == 8
-
-
-def test_a_key_with_a_number_of_cards_that_no_host_has_costs_nothing():
-    told = several(1, 2, more=of_model(999_999_999, 1.0, 1.0, 1.0)).cards
-    assert [each.number for each in told.numbers] == [2] and len(told.others) == 7

@@ -16,9 +16,6 @@ from templates.units import DimensionalityError, unit
 _KINDS = {"executed": Kind.MEASURED, "imported": Kind.IMPORTED, "reported": Kind.REPORTED}
 _ABSENT = {"executed": "not_run", "imported": "not_imported", "reported": "not_published"}
 
-MOST_CARDS = 64
-"""Of one host; a key that tells of more is mistaken, and not worth as many facts."""
-
 
 class Samples:
     """One run seen by facts. `run` is None where results.json has no run of that id."""
@@ -117,13 +114,13 @@ class Samples:
     def spreads(self) -> list[int]:
         """Numbers of cards above one over which models decoded, fewest first."""
         found = {cards_of(k) for k in self.parsed if k.quantity == "rate"} - {1}
-        return [number for number in sorted(found) if number <= MOST_CARDS and self.subjects("rate", number)]
+        return [number for number in sorted(found) if self.subjects("rate", number)]
 
     @cached_property
     def cards(self) -> int:
         """How many cards of the host the run tells of."""
         found = {number for k in self.parsed for number in (cards_of(k), card_of(k) + 1)}
-        return max((number for number in found if number <= MOST_CARDS), default=1)
+        return max(found, default=1)
 
     def numbers(
         self, measurement: str, subject: str, quantities: tuple[str, ...], parameter: str, cards: int = 1
