@@ -157,8 +157,8 @@ EXAMPLES = (
 )
 """Keys of a machine's limits, one of each quantity: the others tell the same of themselves, and no more."""
 
-OF_ONE_CARD = ("bandwidth", "matmul")
-"""Measurements whose keys may besides tell the card."""
+BESIDES = {"bandwidth": {"card"}, "matmul": {"card"}, "link": {"cards"}}
+"""Parameters that the keys of these measurements may tell besides those of their example."""
 
 LEAST = {
     "n": 1,
@@ -600,8 +600,8 @@ def check(sample: AnySample, of: Key, where: str) -> None:
 def _check_parameters(of: Key, where: str) -> None:
     given = dict(of.parameters)
     example = _EXAMPLES.get((of.measurement, of.quantity))
-    free = {"card"} if of.measurement in OF_ONE_CARD else set()
-    if example and (of.subject or given.keys() - free != dict(example.parameters).keys()):
+    own = given.keys() - BESIDES.get(of.measurement, set())
+    if example and (of.subject or own != dict(example.parameters).keys()):
         told = " and ".join(name for name, _ in example.parameters) or "nothing of its own"
         raise ResultsError(f"{where}: the key has to tell {told}, and no more. Rename it like {example}.")
     asked = PARAMETERS_OF.get(of.quantity, ())
