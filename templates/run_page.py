@@ -80,7 +80,7 @@ class RunPage:
             "before": self.since and self.since.before,
             **(self._compared(self.since) if self.since else {}),
             "counts": list(self._counts()),
-            "groups": [(group, rows) for group in GROUPS if (rows := list(self._group(group)))],
+            "groups": self._groups(),
         }
 
     def _description(self) -> str:
@@ -172,11 +172,13 @@ class RunPage:
             number = sum(self.here[name].outcome is outcome for name in self.resting)
             yield self.voice.labels.get("outcome", outcome.value), number
 
-    def _group(self, group: str) -> Iterator[Row]:
-        there = self.voice.on(f"../../{self.first}/receipts/")
+    def _groups(self) -> list[tuple[str, list[Row]]]:
+        """The claims of each of GROUPS that has some."""
+        there, found = self.voice.on(f"../../{self.first}/receipts/"), {group: list[Row]() for group in GROUPS}
         for name in self.resting:
-            if standing(self.there[name], self.here[name]) == group:
-                yield Row(self._statement(name), there.claim(self.there[name]), self._outcome(self.here[name]))
+            row = Row(self._statement(name), there.claim(self.there[name]), self._outcome(self.here[name]))
+            found[standing(self.there[name], self.here[name])].append(row)
+        return [(group, rows) for group, rows in found.items() if rows]
 
     def _outcome(self, judged: Claim) -> Markup:
         """How a claim came out here, and why it cannot be said."""

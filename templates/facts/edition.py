@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from measure.limits import STATUSES, Verdict
-from measure.results import Results, Run
+from measure.results import Results, Run, parse_key
 from templates import config
 from templates.config import Told
 from templates.facts.cards import Cards
@@ -345,16 +345,24 @@ class Edition:
 
     def unused_samples(self) -> Iterator[tuple[str, str]]:
         """Samples of the edition's runs that no fact asks for, as run and key."""
-        # Facts ask for samples when they are made. Most are those of parts, so they are made last, if at all, and those
-        # of one run are not asked for another's samples. What is of no run alone is asked when nothing else helped.
-        groups = [
-            (group, self._samples.get(group.path.partition(".")[0])) for group in (*self.groups, *self.all_groups())
-        ]
-        for group, samples in sorted(groups, key=lambda each: each[1] is None):
-            if samples.unused if samples else any(each.unused for each in self._samples.values()):
-                list(group.own_facts())
+        # Facts ask for samples when they are made. Most bear the name of what they ask for, so these are made first.
+        quantities = {parse_key(text).quantity for samples in self._samples.values() for text in samples.unused}
+        for named in (True, False):
+            for group in self._asking():
+                for name in group.fact_names:
+                    if (name in quantities) is named:
+                        getattr(group, name)
         for run_id, samples in self._samples.items():
             yield from ((run_id, text) for text in samples.unused)
+
+    def _asking(self) -> Iterator[Group]:
+        """Groups whose facts may ask for a sample that none has asked for yet: those of a run ask for its own alone."""
+        # Parts are many: those that they belong to are asked before any of them.
+        listed = (*self.groups, *self.all_groups())
+        groups = [(group, self._samples.get(group.path.partition(".")[0])) for group in listed]
+        for group, samples in sorted(groups, key=lambda each: each[1] is None):
+            if samples.unused if samples else any(each.unused for each in self._samples.values()):
+                yield group
 
     def _model(self, machine: MachineFacts, measurement: str, subject: str) -> LanguageModel:
         return LanguageModel(machine.samples, machine, measurement, subject)
