@@ -413,7 +413,7 @@ def remove(
     run_id: Annotated[str, typer.Argument(metavar="ID", help="The run.")],
     file: ResultsFile = RESULTS,
 ) -> None:
-    """Take a run out of the results file; it is kept in a file beside."""
+    """Take a run out of the results file; it is kept in a hidden file beside them."""
     results.check_id(run_id, f"ID, the argument, {run_id!r}")
     data = store.load(file)
     with runner.alone(file):

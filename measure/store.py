@@ -1,7 +1,7 @@
 """The file that results are kept in: read, saved whole or not at all, locked, and amended beside other writers.
 
 What results are is told by `measure.results`. A file half written has a name of its own; a run that is measured anew is
-kept in a file beside.
+kept in a file beside it.
 """
 
 from __future__ import annotations

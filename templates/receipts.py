@@ -91,7 +91,7 @@ class Receipts:
     def _heading(self, group: Group) -> str:
         """The heading of a group within a line of HTML."""
         key = ("group", group.path)
-        return self.shared.mark(key, lambda voice: safe(heading_of(group, self.edition, voice).unescape()))
+        return self.shared.mark(key, lambda voice: safe(heading_of(group, self.edition, voice).striptags()))
 
     def fact(self, fact: Quantity, level: int) -> str:
         """The receipt of one measured fact: what a reader asks first in a list of its own, which pages show at hand."""

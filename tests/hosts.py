@@ -15,12 +15,14 @@ def of_model(cards, rate, many, weights, model=MODEL):
     """The samples of a model on so many cards: one request, 64 requests, GB of weights."""
     told = f"tensor_parallel={cards}" if cards > 1 else ""
     path, more = f"decode_vllm/{model}", {"cards": cards, "tensor_parallel": cards}
+    kernels = {"matmul_ms": 0.8 if cards == 1 else 0.5, "attention_ms": 0.1, "other_ms": 0.2, "copy_ms": 0.0}
+    kernels["exchange_ms"] = 0.5 * (cards - 1)
     return {
         f"{path}/loaded_weights{told and '?' + told}": sample("GB", weights, **more),
         f"{path}/parameters_without_embeddings{told and '?' + told}": sample("param", 3.6e9, **more),
         f"{path}/rate?requests=1{told and '&' + told}": sample("tok/s", rate, requests=1, **more),
         f"{path}/rate?requests=64{told and '&' + told}": sample("tok/s", many, requests=64, **more),
-        f"{path}/step_kernel_time{told and '?' + told}": sample("ms", 1.5, exchange_ms=0.5 * (cards - 1), **more),
+        f"{path}/step_kernel_time{told and '?' + told}": sample("ms", 1.5, **kernels, **more),
     }
 
 

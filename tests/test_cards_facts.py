@@ -88,6 +88,26 @@ def test_the_sums_of_a_step_are_two_a_layer():
     assert (model.exchange.to("ms").value, model.exchange_share.to("%").value) == (0.5, pytest.approx(100 / 3))
 
 
+def test_the_kernels_that_multiply_are_told_from_those_that_each_card_runs_whole():
+    """0.8 and 0.5 ms of matrix products; 0.1 + 0.2 and 0.1 + 0.1 ms of all others but the exchange."""
+    less = {"matmul_ms": 0.5, "attention_ms": 0.1, "other_ms": 0.1, "copy_ms": 0.0, "exchange_ms": 0.5}
+    told = edition(
+        {f"decode_vllm/{MODEL}/step_kernel_time?tensor_parallel=2": sample("ms", 1.2, cards=2, **less)}
+    ).cards
+    (model,), (number,) = told.models, told.profiled
+    assert (model.matmul_gain.value, model.rest_gain.value) == (pytest.approx(1.6), pytest.approx(1.5))
+    assert number.matmul_gain_low.value == number.matmul_gain_high.value == pytest.approx(1.6)
+    assert number.rest_gain_low.value == number.rest_gain_high.value == pytest.approx(1.5)
+    assert edition(less="step_kernel").cards.profiled == []
+
+
+@pytest.mark.parametrize(("way", "own"), [("CustomAllreduce, PyNcclCommunicator", True), ("PyNcclCommunicator", False)])
+def test_whose_all_reduce_ran_is_what_the_samples_tell(way, own):
+    text = f"decode_vllm/{MODEL}/rate?requests=1&tensor_parallel=2"
+    assert edition({text: sample("tok/s", 250.0, cards=2, all_reduce_path=way)}).cards.own_sums is own
+    assert not edition().cards.own_sums
+
+
 def traced(model="4b", cards=2, **config):
     text = f"decode_vllm/{MODEL.replace('4b', model)}/step_kernel_time?tensor_parallel={cards}"
     return {text: sample("ms", 1.5, cards=cards, exchange_ms=0.75, **config)}

@@ -67,10 +67,12 @@ def test_with_one_number_beside_one_card_both_stand_in_a_row(language):
         (
             "en",
             [
-                "that of the first 2 together 8,000 GB/s, that of the first 4 together 16,000 GB/s, each measured",
+                "4,000 GB/s, that of the first 2 together 8,000 GB/s, that of the first 4 together 16,000 GB/s: each",
                 "With 2 cards the ceiling is 2.00 times that of one, with 4 cards 4.00 times. One request",
-                "One request decodes 1.65 times as fast with 2 cards, 2.50 times with 4 cards, which is not almost in",
-                "33% are reached with 2 cards, 25% with 4 cards, against 40% on one card. What",
+                "One request decodes 1.65 times as fast with 2 cards, 2.50 times with 4 cards, which for at least one",
+                "33% is reached with 2 cards, 25% with 4 cards, against 40% on one card. What",
+                "run 1.60 times with 2 cards, 1.60 times with 4 cards as fast as on one card; all others, the sums "
+                "aside, 1.00 times with 2 cards, 1.00 times with 4 cards.",
                 "A copy from the first card to another runs at 373–379 GB/s;",
                 "a large all-reduce over 8 cards uses",
             ],
@@ -81,7 +83,8 @@ def test_with_one_number_beside_one_card_both_stand_in_a_row(language):
                 "2개를 더하면 8,000 GB/s, 4개를 더하면 16,000 GB/s이며 GPU마다",
                 "GPU 2개의 상한은 하나일 때의 2.00배, 4개의 상한은 4.00배입니다. 요청",
                 "생성 속도는 GPU 2개에서 1.65배, 4개에서 2.50배로, 모든 모델에서 GPU 수에 거의 비례한다고는",
-                "비율은 GPU 2개에서 33%, 4개에서 25%이고, GPU가 하나일 때는 40%입니다. 커널",
+                "비율은 GPU 2개에서 33%, 4개에서 25%이고, GPU가 하나일 때는 40%입니다. GPU마다",
+                "커널의 속도는 GPU 하나일 때의 (2개) 1.60배, (4개) 1.60배, 주고받는 커널을 뺀 나머지",
                 "첫 번째 GPU에서 다른 GPU로 복사하는 속도는 373~379 GB/s,",
                 "NCCL로 GPU 8개에서 큰 데이터를",
             ],
@@ -89,10 +92,11 @@ def test_with_one_number_beside_one_card_both_stand_in_a_row(language):
         (
             "zh",
             [
-                "2 块合计 8,000 GB/s，4 块合计 16,000 GB/s，各自单独测得。",
+                "前 2 块合计 8,000 GB/s，前 4 块合计 16,000 GB/s，各块单独测量，合计由计算得出。",
                 "2 块 GPU 的上限是单块的 2.00 倍，4 块是 4.00 倍。单个请求",
                 "单个请求的生成速度，2 块时是单块的 1.65 倍，4 块时是 2.50 倍，并不是每个模型",
                 "占上限的比例在 2 块时为 33%，4 块时为 25%，单块 GPU 时为 40%。有些时间",
+                "速度是单块的 1.60 倍（2 块），1.60 倍（4 块）；除交换数据的内核外，其余内核是 1.00 倍（2 块），",
                 "从第一块 GPU 复制到其他 GPU 的速率为 373～379 GB/s，",
                 "用 NCCL 在 8 块 GPU 上对大块数据",
             ],
@@ -134,7 +138,7 @@ def test_receipts_account_for_each_number_and_list_nothing_as_unused(language):
     assert Labels(language).get("receipt", "unused") not in receipts
 
 
-LEAST = {"en": "the least over several traces", "ko": "여러 번 잰 것의 최솟값입니다", "zh": "多次测得，取最小值"}
+LEAST = {"en": "the least of several traces", "ko": "여러 번 잰 것의 최솟값입니다", "zh": "多次测得，取最小值"}
 WAITING = {
     "en": "waiting for another card included",
     "ko": "다른 GPU를 기다린 시간도 들어",
@@ -154,3 +158,30 @@ def test_the_least_exchange_is_told_as_such_where_every_trace_has_it(language):
         assert said[language] in shown and other[language] not in shown
         _, sums = tables(shown)
         assert sums[0][1][-1].startswith(cell) and ("20%" if told else "33%") in sums[0][1][-1]
+
+
+UNLINKED = {
+    "en": "It was not measured on this machine.",
+    "ko": "이 기기에서 재지 않았습니다.",
+    "zh": "这台机器上没有测量。",
+}
+OWN = {"en": "used an all-reduce of its own here", "ko": "자체 올리듀스를 썼습니다", "zh": "用的是自己的 all-reduce"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_link_that_was_not_measured_is_said_to_be_so_once(language):
+    run = run_on(2, (1, 2))
+    assert UNLINKED[language] not in section(render.pages(Results([run])), language)
+    for text in [text for text in run.samples if text.startswith("link/")]:
+        del run.samples[text]
+    assert section(render.pages(Results([run])), language).count(UNLINKED[language]) == 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_whose_all_reduce_ran_is_said_where_the_samples_tell(language):
+    run = run_on(2, (1, 2))
+    assert OWN[language] not in section(render.pages(Results([run])), language)
+    for text, sample in run.samples.items():
+        if "rate" in text and "tensor_parallel" in text:
+            sample.config["all_reduce_path"] = "CustomAllreduce, PyNcclCommunicator"
+    assert OWN[language] in section(render.pages(Results([run])), language)

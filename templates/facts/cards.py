@@ -73,6 +73,22 @@ class Several(Group):
     def speed_gain_high(self) -> Quantity:
         return best([each.gain for each in self.models], "1", f"{self.path}.gain")
 
+    @fact("times")
+    def matmul_gain_low(self) -> Quantity:
+        return least([each.matmul_gain for each in self.models], "1", f"{self.path}.matmul_gain")
+
+    @fact("times")
+    def matmul_gain_high(self) -> Quantity:
+        return best([each.matmul_gain for each in self.models], "1", f"{self.path}.matmul_gain")
+
+    @fact("times")
+    def rest_gain_low(self) -> Quantity:
+        return least([each.rest_gain for each in self.models], "1", f"{self.path}.rest_gain")
+
+    @fact("times")
+    def rest_gain_high(self) -> Quantity:
+        return best([each.rest_gain for each in self.models], "1", f"{self.path}.rest_gain")
+
     @fact("%", decimals=0)
     def share_low(self) -> Quantity:
         """Of its ceiling."""
@@ -141,6 +157,19 @@ class Cards(Group):
     def timed(self) -> list[Several]:
         """Numbers of cards whose rates can be held against those of one; all where none can."""
         return [each for each in self.numbers if each.speed_gain_low.measured] or self.numbers
+
+    @property
+    def profiled(self) -> list[Several]:
+        """Numbers of cards for which the kernels of a step can be held against those on one."""
+        return [each for each in self.timed if each.matmul_gain_low.measured]
+
+    @property
+    def own_sums(self) -> bool:
+        """Whether vLLM had, ahead of NCCL, an all-reduce of its own for sums as small as a step's."""
+        told = {
+            each.several.samples.told(each.several.key("rate", requests=1), "all_reduce_path") for each in self.models
+        }
+        return bool(told) and all(way.startswith("CustomAllreduce") for way in told)
 
     @property
     def _alike(self) -> list[LanguageModel]:

@@ -53,6 +53,17 @@ class Spread(Group):
         """With the most requests at once."""
         return self.several.widest.rate / self.one.batch(self.several.widest.requests).rate
 
+    @fact("times")
+    def matmul_gain(self) -> Quantity:
+        """Of the kernels that multiply with weights, whose work the cards share out."""
+        return self.one.step.matmul / self.several.step.matmul
+
+    @fact("times")
+    def rest_gain(self) -> Quantity:
+        """Of all other kernels but those that exchange something."""
+        one, several = self.one.step, self.several.step
+        return (one.attention + one.other) / (several.attention + several.other)
+
     @fact("1", decimals=0)
     def sums(self) -> Quantity:
         """All-reduces of one step: one after attention and one after the feed-forward part of each layer."""
