@@ -220,13 +220,15 @@ class Telling:
         left = test.low.left
         if test.high is not test.low:
             return self.voice.span(left, test.high.left)
-        return self.voice.fact(left) if left.name else self._exact(left.plain())
+        return self.voice.fact(left) if left.name else self._beside(left, test.low.right)
 
     def _right(self, made: Comparison) -> str:
-        if made.right.name:
-            return self.voice.fact(made.right)
-        percent = made.left.shown_in == "%" and made.right.unit.dimensionless
-        return self._exact(made.right.to("%") if percent else made.right.plain())
+        return self.voice.fact(made.right) if made.right.name else self._beside(made.right, made.left)
+
+    def _beside(self, side: Quantity, other: Quantity) -> str:
+        """The value of what is no fact, in percent where the other side is."""
+        percent = other.shown_in == "%" and side.unit.dimensionless
+        return self._exact(side.to("%") if percent else side.plain())
 
     def _exact(self, side: Quantity) -> str:
         return self.voice.spoken(self.voice.shared.exact(side))

@@ -398,3 +398,11 @@ def test_the_start_page_tells_how_each_edition_came_out(told, outcome):
     forced = [replace(each, claims={n: replace(c, forced=outcome) for n, c in each.claims.items()}) for each in told]
     page = render.pages_of(forced)["en/index.md"]
     assert page.count(f'class="claim {outcome.value}"') == len(told)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_both_sides_of_a_comparison_are_in_percent_or_neither_is(pages, language):
+    """A side that is no fact, such as a quotient, is told as the other side is."""
+    said = re.sub("<[^>]*>", "", pages[f"{language}/compare.md"])
+    compared = re.findall(r"([\d.,]*\d)(%?) (?:&[gl]t;|[≤≥]) ([\d.,]*\d)(%?)", said)
+    assert len(compared) > 20 and [pair for pair in compared if pair[1] != pair[3]] == []
