@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from measure import device
+from measure.keys import Key, key
 from measure.recognition import nemotron, recordings
 from measure.recognition.bench import Bench
 from measure.recognition.conformer import NEMOTRON
-from measure.results import Key, Machine, key
+from measure.results import Machine
 from measure.session import Session
 
 SUMMARY = "streaming recognition with Nemotron in NeMo: steps, streams that keep up, cache against window, errors"

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from measure import processes, registry, results, store
+from measure import processes, registry, store
+from measure.keys import parse_key
 from measure.results import Machine, ResultsError
 from measure.session import Session
 
@@ -75,7 +76,7 @@ def _fail_rest(session: Session, order: Order, reason: str, detail: str) -> None
     run = store.load(session.results).run(session.run_id)
     for text in order.keys:
         if run is None or not (text in run.samples or text in run.failures):
-            session.fail(results.parse_key(text), reason, detail)
+            session.fail(parse_key(text), reason, detail)
 
 
 def classify(error: BaseException) -> tuple[str, str]:

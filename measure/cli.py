@@ -26,8 +26,9 @@ from measure.fleet.board import Board
 from measure.fleet.cluster import joined
 from measure.fleet.gathering import Gathering
 from measure.importers import store as importing
+from measure.keys import Key
 from measure.registry import Measurement
-from measure.results import Key, Machine, Results, ResultsError, Run
+from measure.results import Machine, Results, ResultsError, Run
 from measure.runner import Interrupted, Job, Outcome
 from measure.session import maker, now
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from measure import decoding, device, models
 from measure.decoding import Bench, Scope
 from measure.engines import llama
-from measure.results import Key
+from measure.keys import Key
 from measure.session import Session
 
 SUMMARY = "a language model in llama.cpp: decoding for 1 to 256 requests, prefill at several lengths, kernel times"

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from measure import decoding, device, kernels, models, timing, weights
 from measure.card import Watch
 from measure.decoding import FIRST
+from measure.keys import Key
 from measure.models import Subject
-from measure.results import Config, Key
+from measure.results import Config
 from measure.session import Session
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from measure import decoding, device, models, spread, weights
 from measure.decoding import Bench, Scope
 from measure.engines import vllm
+from measure.keys import Key, key
 from measure.models import Subject
-from measure.results import Key, key
 from measure.session import Session
 
 SUMMARY = "a language model in vLLM: decoding for 1 to 512 requests, prefill at several lengths, kernel times"

@@ -14,7 +14,8 @@ from typing import NamedTuple, Protocol
 
 from measure import device, kernels, timing
 from measure.card import Card, Watch
-from measure.results import Config, Key, key, over_cards
+from measure.keys import Key, key, over_cards
+from measure.results import Config
 from measure.session import Session
 
 HELD = ("loaded_weights", "parameters", "parameters_without_embeddings")

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from measure.child import classify
-from measure.results import Key, Machine, ResultsError
+from measure.keys import Key
+from measure.results import Machine, ResultsError
 from measure.session import Session
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 from measure import decoding, device, models
 from measure.decoding import Bench
 from measure.engines import llama
-from measure.results import Key
+from measure.keys import Key
 from measure.session import Session
 
 SUMMARY = "a language model in llama.cpp without CUDA graphs: decoding for one request, kernel time of a step"

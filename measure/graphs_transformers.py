@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from measure import decode_transformers, decoding, device, models, weights
 from measure.decoding import Answer, Bench, Held, Prompt
 from measure.kernels import Trace, trace
+from measure.keys import Key
 from measure.models import Subject
-from measure.results import Config, Key
+from measure.results import Config
 from measure.session import Session
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from measure import decoding, device, models, spread, weights
 from measure.decoding import Bench
 from measure.engines import vllm
+from measure.keys import Key
 from measure.models import Subject
-from measure.results import Key
 from measure.session import Session
 
 SUMMARY = "a language model in vLLM without CUDA graphs: decoding for one request, kernel time of a step"

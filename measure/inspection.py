@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from measure import models
-from measure.results import LEAST, UNITS_OF, Import, Key, Report, Run, parse_key
+from measure.keys import LEAST, Key, parse_key
+from measure.results import UNITS_OF, Import, Report, Run
 
 AHEAD = timedelta(days=1)
 """By how much a date may be ahead of this machine's: clocks and zones differ."""

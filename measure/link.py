@@ -18,7 +18,8 @@ import msgspec
 
 from measure import device, spread, timing
 from measure.card import Watch
-from measure.results import Config, Key, Machine, key
+from measure.keys import Key, key
+from measure.results import Config, Machine
 from measure.session import Session
 
 if TYPE_CHECKING:

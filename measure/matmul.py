@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from measure import device, timing
 from measure.card import Watch
-from measure.results import Key, card_of, key, of_card
+from measure.keys import Key, card_of, key, of_card
 from measure.session import Session
 
 if TYPE_CHECKING:

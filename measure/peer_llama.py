@@ -15,7 +15,8 @@ from measure.card import Watch
 from measure.decoding import LONG
 from measure.engines import llama
 from measure.importers.llama_bench import Test
-from measure.results import Config, Key, key
+from measure.keys import Key, key
+from measure.results import Config
 from measure.session import OptionError, Session
 
 SUMMARY = "decoding for one request in llama.cpp by its own tool, llama-bench"

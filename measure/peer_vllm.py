@@ -17,7 +17,7 @@ from measure.card import Watch
 from measure.decoding import LONG, PROMPT_TOKENS, SHORT
 from measure.engines import vllm
 from measure.importers.vllm_latency import Latency
-from measure.results import Key, key, over_cards
+from measure.keys import Key, key, over_cards
 from measure.session import Session
 
 SUMMARY = "decoding for one request in vLLM by its own tool, vllm bench latency"

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import cast
 
-from measure.results import Key, Machine
+from measure.keys import Key
+from measure.results import Machine
 from measure.session import Session
 
 PACKAGE = "measure"

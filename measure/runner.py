@@ -20,10 +20,11 @@ from typing import IO, Protocol
 
 import msgspec
 
-from measure import child, invocation, memory, processes, registry, results, spread, store, weights
+from measure import child, invocation, memory, processes, registry, spread, store, weights
 from measure import machine as machines
+from measure.keys import Key, key
 from measure.registry import Measurement
-from measure.results import Failure, Key, Machine, Results, ResultsError, Run
+from measure.results import Failure, Machine, Results, ResultsError, Run
 from measure.session import OptionError, Session, command, foreign, maker, now, recorded
 
 QUICK_LIMIT_S = 160.0
@@ -266,7 +267,7 @@ def prepare(job: Job, measurement: Measurement) -> Step:
     except ResultsError:
         raise
     except Exception as error:
-        unplanned = (results.key(measurement.name, "plan"),)
+        unplanned = (key(measurement.name, "plan"),)
         return Step(measurement, session, unplanned, unplanned, 1.0, ": ".join(child.classify(error)[1:]))
     samples = _stored(session)[0]
     wanted = tuple(key for key in keys if str(key) not in samples)
@@ -323,9 +324,9 @@ def _stored(session: Session) -> tuple[Mapping[str, object], Mapping[str, Failur
 def fail_rest(step: Step, reason: str, detail: str, among: Container[str] | None = None) -> None:
     """Give every wanted key, or those among some, a reason if it has neither a sample nor a reason yet."""
     samples, failures = _settled(step)
-    for key in step.wanted:
-        if str(key) not in samples and str(key) not in failures and (among is None or str(key) in among):
-            step.session.fail(key, reason, detail)
+    for item in step.wanted:
+        if str(item) not in samples and str(item) not in failures and (among is None or str(item) in among):
+            step.session.fail(item, reason, detail)
 
 
 def outcome_of(step: Step, output: str) -> Outcome:

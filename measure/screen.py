@@ -13,7 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from measure.results import REASONS, AnySample, Key, Report, Run
+from measure.keys import Key
+from measure.results import REASONS, AnySample, Report, Run
 from measure.runner import Outcome, Step
 from measure.session import maker
 

@@ -21,7 +21,7 @@ from measure.card import Watch
 from measure.decoding import ASKED_TOKENS, Prompt
 from measure.engines import vllm
 from measure.engines.streaming import Server, Streamed
-from measure.results import Key, key, over_cards
+from measure.keys import Key, key, over_cards
 from measure.session import Session
 
 SUMMARY = "a language model behind vLLM's server: time to first token for 1, 2 and 4 requests at once"

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from measure import kernels, results, store
 from measure import machine as machines
-from measure.results import REASONS, Config, Failure, Key, Machine, Results, ResultsError, Run, Sample
+from measure.keys import Key
+from measure.results import REASONS, Config, Failure, Machine, Results, ResultsError, Run, Sample
 
 DETAIL_LENGTH = 200
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from measure.results import TENSOR_PARALLEL, Config, parse_key
+from measure.keys import TENSOR_PARALLEL, parse_key
+from measure.results import Config
 from measure.session import OptionError, Session
 
 NAME = TENSOR_PARALLEL

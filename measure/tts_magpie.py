@@ -10,7 +10,8 @@ import time
 from typing import Any
 
 from measure import device
-from measure.results import Config, Key, key
+from measure.keys import Key, key
+from measure.results import Config
 from measure.session import OptionError, Session
 from measure.synthesis import magpie_model, magpie_text, sentences
 from measure.synthesis.magpie_apart import FIXED_PARTS, REST, STEP_PARTS

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from measure import device, weights
 from measure.card import Card
-from measure.results import Config, Key, key
+from measure.keys import Key, key
+from measure.results import Config
 from measure.session import OptionError, Session
 from measure.synthesis import nano_voxcpm, voxcpm2_weights
 from measure.synthesis.nano_voxcpm import NanoVoxCPM

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from measure.results import Run, parse_key
+from measure.keys import parse_key
+from measure.results import Run
 from templates import description, formats
 from templates.changes import machine
 from templates.changes.claim import Turn

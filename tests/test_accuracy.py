@@ -15,9 +15,9 @@ import torch
 from msgspec.structs import replace
 
 from measure import machine
+from measure.keys import key
 from measure.recognition import error_rate, recordings
 from measure.recognition.error_rate import Pair
-from measure.results import key
 from measure.session import Session
 
 PACKAGES = (

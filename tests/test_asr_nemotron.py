@@ -17,12 +17,12 @@ from tiny import failures
 
 from measure import asr_nemotron, device, machine, timing
 from measure.asr_nemotron import NAME, Scope
+from measure.keys import key, parse_key
 from measure.recognition import capacity, conformer, emission, nemotron, recordings, stream, utterance
 from measure.recognition.bench import Bench
 from measure.recognition.conformer import Shape
 from measure.recognition.nemotron import LOOK_AHEADS
 from measure.recognition.serving import Batches
-from measure.results import key, parse_key
 from measure.session import Session
 
 TEXT = "nemotron-0.6b-fp32"

@@ -8,7 +8,7 @@ import pytest
 from tiny import Watched, failures, session  # noqa: F401  # a fixture
 
 from measure import bandwidth, device, timing
-from measure.results import key
+from measure.keys import key
 
 MIB = 2**20
 

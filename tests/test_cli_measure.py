@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from measure import cli, doctor, invocation, machine, registry, results, runner, screen, store
+from measure import cli, doctor, invocation, machine, registry, runner, screen, store
+from measure.keys import key
 from measure.merge import renamed
 from measure.results import Failure, Import, Machine, Report, Results, Run, Sample
 
@@ -612,7 +613,7 @@ def test_a_duration_is_told_in_words(seconds, text):
 
 def step(seconds=100.0, keys=4):
     everything = registry.find("fakes")["wild"]
-    names = tuple(results.key("wild", "rate", requests=n) for n in range(keys))
+    names = tuple(key("wild", "rate", requests=n) for n in range(keys))
     return runner.Step(everything, None, names, names, seconds)
 
 

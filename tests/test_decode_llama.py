@@ -18,8 +18,8 @@ from measure.decoding import Scope
 from measure.engines import gguf_file
 from measure.engines.llama import Llama
 from measure.kernels import Trace
+from measure.keys import parse_key
 from measure.models import Subject
-from measure.results import parse_key
 from measure.session import Session
 from measure.store import load
 

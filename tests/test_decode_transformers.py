@@ -10,7 +10,7 @@ from transformers import Qwen3ForCausalLM
 
 from measure import decode_transformers, device, timing, weights
 from measure.decode_transformers import Engine, Scope
-from measure.results import key
+from measure.keys import key
 
 NAME, TEXT = "decode_transformers", "tiny-1k-fp32"
 

@@ -18,7 +18,7 @@ from measure.decoding import Scope
 from measure.engines import vllm, vllm_worker
 from measure.engines.vllm_worker import Worker
 from measure.kernels import Trace
-from measure.results import parse_key
+from measure.keys import parse_key
 from measure.session import OptionError
 from measure.store import load
 

@@ -10,7 +10,7 @@ from measure import decoding, device, kernels, limits, timing
 from measure.card import Card, Reading
 from measure.decoding import Answer, Bench, Held, Scope
 from measure.kernels import Trace
-from measure.results import key
+from measure.keys import key
 from measure.store import load
 
 NAME, TEXT = "decode_vllm", "qwen3-0.6b-bf16"

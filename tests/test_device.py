@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from tiny import failures, session  # noqa: F401  # a fixture
 
 from measure import device, machine
-from measure.results import ResultsError, key
+from measure.keys import key
+from measure.results import ResultsError
 
 ITEM = key("bandwidth", "sum")
 

@@ -13,7 +13,8 @@ import pytest
 from paths import ROOT
 from test_runner import FIRST, MACHINE, SECOND, ended, file, here, job, measure, pids_of, start  # noqa: F401
 
-from measure import memory, processes, results, runner, screen, session, store, timing
+from measure import memory, processes, runner, screen, session, store, timing
+from measure.keys import key, parse_key
 from measure.results import Machine, Report, Results, ResultsError, Run, Sample
 from measure.session import Session
 
@@ -236,8 +237,8 @@ def test_a_clock_that_jumps_changes_no_time_and_leaves_valid_dates(file, monkeyp
     measure(file, "steady")
     opened = Session(file, "here", MACHINE)
     for number in (1, 2):
-        opened.record(results.key("steady", "rate", requests=number), "tok/s", seconds, {})
-        opened.fail(results.key("steady", "rate", requests=9), "crashed")
+        opened.record(key("steady", "rate", requests=number), "tok/s", seconds, {})
+        opened.fail(key("steady", "rate", requests=9), "crashed")
     years = {sample.at[:4] for sample in here(file).samples.values()} | {here(file).started[:4]}
     assert {"2018", "2035"} <= years | {failure.at[:4] for failure in here(file).failures.values()}
     assert len(here(file).samples) == 5
@@ -334,7 +335,7 @@ def edited(file, monkeypatch):  # noqa: F811
 
 
 def test_an_edit_in_the_middle_of_saving_a_sample_is_kept(edited):
-    Session(edited, "here", MACHINE).record(results.parse_key(NEW), "tok/s", [1.0], {})
+    Session(edited, "here", MACHINE).record(parse_key(NEW), "tok/s", [1.0], {})
     data = store.load(edited)
     assert data.run("source").machine.name == "edited by hand" and NEW in data.run("here").samples
 
@@ -372,6 +373,6 @@ def test_half_a_file_is_read_again(file):  # noqa: F811
     editor = subprocess.Popen([sys.executable, "-c", code, str(file)], stdin=subprocess.PIPE, text=True)
     editor.stdin.write(whole)
     editor.stdin.close()
-    Session(file, "here", MACHINE).record(results.parse_key(NEW), "tok/s", [1.0], {})
+    Session(file, "here", MACHINE).record(parse_key(NEW), "tok/s", [1.0], {})
     assert editor.wait() == 0
     assert store.load(file).run("source") == OTHER and NEW in here(file).samples

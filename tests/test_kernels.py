@@ -8,7 +8,7 @@ from tiny import session  # noqa: F401  # a fixture
 
 from measure import kernels
 from measure.kernels import Trace
-from measure.results import key
+from measure.keys import key
 
 
 class Event:

@@ -29,9 +29,10 @@ from verdicts import (
 )
 
 from measure import limits, models
+from measure.keys import parse_key
 from measure.limits import ENTRIES, RULES, Stage, ceilings, clocks, order, process, repeats, tokens, units, verdicts
 from measure.limits.case import Case, Sound
-from measure.results import Machine, Report, Run, parse_key
+from measure.results import Machine, Report, Run
 from measure.store import load
 
 

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from tiny import failures, session  # noqa: F401  # a fixture
 
 from measure import doctor, limits, link, registry, spread
+from measure.keys import parse_key
 from measure.link import Order
-from measure.results import Machine, parse_key
+from measure.results import Machine
 from measure.store import load
 
 

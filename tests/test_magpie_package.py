@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tiny import failures
 
 from measure import machine, tts_magpie
-from measure.results import parse_key
+from measure.keys import parse_key
 from measure.session import Session
 from measure.synthesis import magpie_bench, magpie_model, magpie_text, sentences
 from measure.synthesis.magpie_bench import Scope

@@ -9,7 +9,7 @@ import torch
 from tiny import Watched, failures, session  # noqa: F401  # a fixture
 
 from measure import device, matmul, timing
-from measure.results import key
+from measure.keys import key
 
 
 @pytest.fixture

@@ -10,20 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 from measure import results
-from measure.results import (
-    Failure,
-    Import,
-    Key,
-    Machine,
-    Report,
-    Results,
-    ResultsError,
-    Run,
-    Sample,
-    Summary,
-    key,
-    parse_key,
-)
+from measure.keys import PARAMETERS_OF, Key, key, parse_key
+from measure.results import Failure, Import, Machine, Report, Results, ResultsError, Run, Sample, Summary
 
 ROOT = Path(__file__).parent.parent
 AT = "2026-11-29T13:45:00Z"
@@ -288,7 +276,7 @@ def test_a_key_that_tells_enough_is_taken(text):
 
 def quantity_keys():
     """A valid key for each quantity whose units are known."""
-    told = {**{name: f"?{names[0]}=4" for name, names in results.PARAMETERS_OF.items()}, "throughput": "?dtype=a&n=1"}
+    told = {**{name: f"?{names[0]}=4" for name, names in PARAMETERS_OF.items()}, "throughput": "?dtype=a&n=1"}
     return [f"{'matmul' if q == 'throughput' else 'x'}/{q}{told.get(q, '')}" for q in results.UNITS_OF]
 
 

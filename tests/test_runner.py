@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from measure import child, registry, runner, session, store
-from measure.results import Failure, Import, Machine, Report, Results, ResultsError, Run, Sample, parse_key
+from measure.keys import parse_key
+from measure.results import Failure, Import, Machine, Report, Results, ResultsError, Run, Sample
 from measure.runner import Interrupted, Job
 from measure.session import Session
 

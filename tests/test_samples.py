@@ -2,8 +2,9 @@
 
 import pytest
 
+from measure.keys import parse_key
 from measure.limits import Verdict
-from measure.results import Machine, Run, Sample, parse_key
+from measure.results import Machine, Run, Sample
 from templates.facts.samples import Samples
 
 TEXT = "decode_vllm/qwen3-4b-bf16/step_kernel_time"

@@ -14,7 +14,7 @@ from measure.card import Card
 from measure.decoding import LONG, SHORT
 from measure.engines import vllm
 from measure.engines.streaming import Server
-from measure.results import parse_key
+from measure.keys import parse_key
 from measure.store import load
 
 TEXT = "tiny-1k-bf16"

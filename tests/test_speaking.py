@@ -7,7 +7,7 @@ import pytest
 from tiny import failures, session  # noqa: F401  # a fixture
 
 from measure import timing
-from measure.results import key
+from measure.keys import key
 from measure.synthesis import speaking
 from measure.synthesis.speaking import Ask, Bench, Lengths, Texts
 

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from tiny import failures
 
 from measure import device, kernels, machine, timing, tts_magpie
-from measure.results import dump, parse_key
+from measure.keys import parse_key
+from measure.results import dump
 from measure.session import OptionError, Session
 from measure.store import load
 from measure.synthesis import magpie_apart, magpie_bench, magpie_model

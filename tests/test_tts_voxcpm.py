@@ -15,7 +15,7 @@ from voxcpm_package import COSTS, Clock, Model, install
 from measure import kernels, limits, machine, timing, tts_voxcpm
 from measure.card import Card
 from measure.kernels import Trace
-from measure.results import key
+from measure.keys import key
 from measure.session import OptionError, Session
 from measure.store import load
 from measure.synthesis import sentences, speaking, voxcpm2_bench, voxcpm2_weights

@@ -13,7 +13,7 @@ if importlib.util.find_spec("voxcpm") is None:
     pytest.skip("voxcpm has an environment of its own", allow_module_level=True)
 
 from measure import limits, machine, tts_voxcpm
-from measure.results import key
+from measure.keys import key
 from measure.session import Session
 from measure.store import load
 from measure.synthesis import audio_file, speaking, voxcpm2_bench, voxcpm2_weights

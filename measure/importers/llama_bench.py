@@ -26,7 +26,8 @@ from measure.importers import settings
 from measure.importers.reading import Count, Entry, Positive, Reading, Text, Whole, agree, typed
 from measure.importers.settings import Given, Setting
 from measure.importers.source import Document
-from measure.results import Key, ResultsError, key
+from measure.keys import Key, key
+from measure.results import ResultsError
 
 TOOL = "llama-bench"
 NAMES = frozenset({"model_type", "model_n_params", "n_prompt", "n_gen", "samples_ns", "samples_ts"})

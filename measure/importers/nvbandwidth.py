@@ -18,7 +18,8 @@ import msgspec
 from measure.importers.reading import Configuration, Entry, Reading, Text, alone, typed
 from measure.importers.settings import Given, Setting
 from measure.importers.source import Document
-from measure.results import Key, ResultsError, Summary, key
+from measure.keys import Key, key
+from measure.results import ResultsError, Summary
 
 TOOL = "nvbandwidth"
 NAMES = frozenset({"nvbandwidth"})

@@ -12,7 +12,8 @@ import msgspec
 
 from measure.importers.settings import Given, Setting
 from measure.importers.source import Document
-from measure.results import Key, ResultsError, Summary
+from measure.keys import Key
+from measure.results import ResultsError, Summary
 
 T = TypeVar("T")
 

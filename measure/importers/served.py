@@ -15,7 +15,8 @@ import msgspec
 from measure.importers import settings
 from measure.importers.reading import Configuration, Entry, inverse, plain
 from measure.importers.settings import Given
-from measure.results import Key, Summary, key
+from measure.keys import Key, key
+from measure.results import Summary
 
 OUTPUT_TOKENS = settings.or_varied(settings.OUTPUT_TOKENS)
 

@@ -20,6 +20,7 @@ from measure.importers import (
 from measure.importers.reading import Entry, Format, Reading
 from measure.importers.settings import MACHINE
 from measure.importers.source import Source
+from measure.keys import Key, parse_key
 from measure.results import KEPT_VALUES, Import, Machine, Results, ResultsError, Run
 from measure.session import now, thin, without_places
 
@@ -34,7 +35,7 @@ class Outcome(NamedTuple):
     """What became of a file."""
 
     tool: str
-    keys: tuple[results.Key, ...]
+    keys: tuple[Key, ...]
     """Those that are new in the run."""
     known: int
     """Samples that were there already, the same."""
@@ -56,7 +57,7 @@ def bring(path: Path, target: Path, run_id: str, told: Mapping[str, str]) -> Out
         raise ResultsError(f"{found.name}: nothing in it to take{_because(reading.notes)}. Import another file.")
     samples = _samples(found, form.TOOL, reading, {**given.values, **reading.told})
     new = _store(samples, reading, target, run_id, found.name)
-    keys = tuple(results.parse_key(text) for text in new)
+    keys = tuple(parse_key(text) for text in new)
     return Outcome(form.TOOL, keys, len(samples) - len(new), _first(reading.notes))
 
 

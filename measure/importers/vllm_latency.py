@@ -23,7 +23,8 @@ from measure.importers import settings, source
 from measure.importers.reading import Entry, Positive, Reading, agree, alone, typed
 from measure.importers.settings import Given, Setting
 from measure.importers.source import Document
-from measure.results import ResultsError, key
+from measure.keys import key
+from measure.results import ResultsError
 
 TOOL = "vllm bench latency"
 NAMES = frozenset({"avg_latency", "latencies", "percentiles"})

@@ -17,7 +17,7 @@ from measure.importers import settings
 from measure.importers.reading import Entry, Positive, Reading, Whole, agree, alone, typed
 from measure.importers.settings import Given, Setting
 from measure.importers.source import Document
-from measure.results import key
+from measure.keys import key
 
 TOOL = "vllm bench throughput"
 NAMES = frozenset({"elapsed_time", "num_requests", "total_num_tokens", "requests_per_second", "tokens_per_second"})

@@ -12,10 +12,11 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
+from measure.keys import parse_key
 from measure.limits.case import STATUSES, Case, Models, Sound, Status, Verdict
 from measure.limits.entries import ENTRIES
 from measure.limits.rules import RULES, Rule, Stage
-from measure.results import Run, parse_key
+from measure.results import Run
 
 __all__ = ["ENTRIES", "RULES", "STATUSES", "Models", "Rule", "Stage", "Status", "Verdict", "advice", "verdicts"]
 

@@ -8,19 +8,9 @@ from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
+from measure.keys import TENSOR_PARALLEL, Key, card_of, cards_of, parse_key
 from measure.limits.entries import ENTRIES
-from measure.results import (
-    LARGEST,
-    SMALLEST,
-    TENSOR_PARALLEL,
-    AnySample,
-    Key,
-    Report,
-    Run,
-    card_of,
-    cards_of,
-    parse_key,
-)
+from measure.results import LARGEST, SMALLEST, AnySample, Report, Run
 
 T = TypeVar("T")
 

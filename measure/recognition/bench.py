@@ -11,13 +11,14 @@ from typing import Any, Protocol, cast
 
 from measure import device, kernels, timing
 from measure.card import Watch
+from measure.keys import Key
 from measure.recognition import emission, nemotron, stream
 from measure.recognition.counting import Counting
 from measure.recognition.nemotron import Recogniser
 from measure.recognition.scoring import Scoring
 from measure.recognition.serving import Serving
 from measure.recognition.stream import Buffered, Cached, Graphed, Packaged, Streams, shape_of_step
-from measure.results import Config, Key
+from measure.results import Config
 from measure.session import Session
 
 FEW = 30

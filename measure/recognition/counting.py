@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from measure import timing
 from measure.card import Watch
+from measure.keys import Key
 from measure.recognition import conformer, stream, utterance
 from measure.recognition.nemotron_transformers import KeysKept
 from measure.recognition.stream import Buffered, shape_of_step
-from measure.results import Config, Key
+from measure.results import Config
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from measure.keys import Key
 from measure.recognition import error_rate, recordings, stream, utterance
 from measure.recognition.error_rate import Pair
 from measure.recognition.nemotron import SAMPLE_RATE
-from measure.results import Key
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from measure import device
 from measure.child import classify
+from measure.keys import Key
 from measure.recognition import capacity
 from measure.recognition.capacity import Bounds, Found, Step, TooManyError, Trial
 from measure.recognition.stream import Cached, Streams, shape_of_step
-from measure.results import Config, Key
+from measure.results import Config
 
 if TYPE_CHECKING:
     from measure.recognition.bench import Bench

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from measure import device, kernels, timing
 from measure.card import Watch
-from measure.results import Config, Key
+from measure.keys import Key
+from measure.results import Config
 from measure.session import Session
 from measure.synthesis import audio_file, magpie_apart, magpie_model, magpie_text, sentences
 from measure.synthesis.magpie_apart import WINDOW, Apart

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from measure import card, device, kernels, timing
 from measure.card import Card
-from measure.results import Config, Key
+from measure.keys import Key
+from measure.results import Config
 from measure.session import Session
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from measure import card, kernels, timing
-from measure.results import Config, Key
+from measure.keys import Key
+from measure.results import Config
 from measure.session import Session
 from measure.synthesis import audio_file, speaking
 from measure.synthesis.sentences import sentences

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from measure.results import Machine, Run, parse_key
+from measure.keys import parse_key
+from measure.results import Machine, Run
 
 MADE_OF = (
     "name",

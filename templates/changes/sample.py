@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from measure.keys import parse_key
 from measure.limits import Verdict
-from measure.results import AnySample, Run, parse_key
+from measure.results import AnySample, Run
 from templates.changes.spread import Spread, compare
 from templates.facts.verdicts import Verdicts
 from templates.units import DimensionalityError

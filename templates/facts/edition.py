@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from measure.keys import parse_key
 from measure.limits import STATUSES, Verdict
-from measure.results import Results, Run, parse_key
+from measure.results import Results, Run
 from templates import config
 from templates.config import Told
 from templates.facts.cards import Cards

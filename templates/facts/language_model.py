@@ -7,7 +7,8 @@ from functools import cached_property, partial, reduce
 from operator import add
 
 from measure import models
-from measure.results import Key, Sample, key, over_cards
+from measure.keys import Key, key, over_cards
+from measure.results import Sample
 from templates.facts.constants import (
     BYTES_PER_PARAMETER,
     ONE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from measure.results import Key, card_of, key, of_card
+from measure.keys import Key, card_of, key, of_card
 from templates.facts.group import Group, fact
 from templates.facts.samples import Samples
 from templates.quantity import Quantity, best

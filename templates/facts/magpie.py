@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from measure.results import Key, key
+from measure.keys import Key, key
 from templates.facts.group import Group, fact
 from templates.facts.magpie_stack import Stack, TakenApart
 from templates.facts.magpie_utterance import Crowd, Depth, Language, Length

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from measure.results import Key
+from measure.keys import Key
 from templates.facts.group import Group, fact
 from templates.facts.magpie_step import FixedPart, Kernels, StepPart
 from templates.quantity import Quantity, constant

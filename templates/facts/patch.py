@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from measure.results import Key, key
+from measure.keys import Key, key
 from templates import line
 from templates.facts.constants import ONE
 from templates.facts.group import Group, fact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from measure.results import key
+from measure.keys import key
 from templates.facts.group import Group, fact
 from templates.quantity import Quantity
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from measure.results import Key, key
+from measure.keys import Key, key
 from templates.facts.group import Group, Over, fact
 from templates.facts.machine import MachineFacts
 from templates.facts.recognition_chunk import CARD, CARD_CHUNKS, FRAME, MEASUREMENT, Chunk

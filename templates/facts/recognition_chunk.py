@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from measure.results import Key, key
+from measure.keys import Key, key
 from templates.facts.constants import TWO
 from templates.facts.group import Group, fact
 from templates.facts.recognition_errors import ChunkErrors

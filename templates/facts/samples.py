@@ -7,8 +7,9 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
+from measure.keys import Key, card_of, cards_of, parse_key
 from measure.recognition.capacity import percentile
-from measure.results import AnySample, Import, Key, ResultsError, Run, Sample, card_of, cards_of, parse_key
+from measure.results import AnySample, Import, ResultsError, Run, Sample
 from templates.facts.verdicts import Verdicts
 from templates.quantity import Constant, Kind, Quantity, Sampled, constant, missing
 from templates.units import DimensionalityError, unit

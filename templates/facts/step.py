@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from measure.results import Key, key
+from measure.keys import Key, key
 from templates.facts.constants import ONE, TOKEN
 from templates.facts.group import Group, fact
 from templates.quantity import Quantity

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-from measure.results import key
+from measure.keys import key
 from templates.facts.group import Group, fact
 from templates.facts.patch import BEFORE_SOUND, Parts
 from templates.quantity import Quantity

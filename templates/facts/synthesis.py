@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from measure import models
-from measure.results import key
+from measure.keys import key
 from templates.facts.group import Group, fact
 from templates.facts.samples import Samples
 from templates.quantity import Quantity

@@ -8,7 +8,7 @@ from operator import add
 
 from msgspec.structs import replace
 
-from measure.results import Key, key
+from measure.keys import Key, key
 from templates import line
 from templates.facts.constants import SIXTEEN_BIT
 from templates.facts.group import Group, fact

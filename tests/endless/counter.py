@@ -3,7 +3,7 @@
 import itertools
 import os
 
-from measure.results import key
+from measure.keys import key
 
 SUMMARY = "a number that grows"
 NEEDS = ()

@@ -1,6 +1,6 @@
 """Needs a package that no environment has."""
 
-from measure.results import key
+from measure.keys import key
 
 SUMMARY = "what cannot be installed"
 NEEDS = ("msgspec", "no_such_engine")

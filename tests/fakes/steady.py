@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from measure import spread
-from measure.results import key, over_cards
+from measure.keys import key, over_cards
 
 SUMMARY = "three numbers that never change"
 NEEDS = ("msgspec",)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from measure import child, runner
-from measure.results import key
+from measure.keys import key
 
 SUMMARY = "one number, then trouble"
 NEEDS = ()

@@ -3,7 +3,7 @@
 import os
 import time
 
-from measure.results import key
+from measure.keys import key
 
 SUMMARY = "five numbers, slowly"
 NEEDS = ()
