@@ -473,8 +473,7 @@ def main() -> int:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except ResultsError as error:
         return _refuse(str(error))
-    except (KeyboardInterrupt, typer.Abort):
-        screen.err.print("Stopped. What was measured is kept; the same command goes on from there.")
+    except (KeyboardInterrupt, typer.Abort):  # where typer makes no exit code of it; a job tells how to go on by itself
         return invocation.INTERRUPTED
     except OSError as error:
         if error.errno != errno.ENOSPC:
