@@ -548,6 +548,17 @@ def test_merge_renames_on_the_way_in(call):
     assert stored().run("here") == executed(rate=1.0)
 
 
+def test_merge_under_a_name_that_is_taken_says_how_to_make_room(call):
+    before = put(executed(rate=1.0))
+    put(executed("h200", rate=2.0), file="other.json")
+    command = ["merge", "other.json", "--run", "h200", "--as", "here"]
+    code, out, err = call(*command)
+    assert refused((code, out, err), "run 'here': x/rate?requests=1", "There is a run 'here' already. `", "--as")
+    assert "measure remove here` takes it out and keeps it" in err and "NEWID" not in err
+    assert Path("results.json").read_bytes() == before
+    assert call("remove", "here")[0] == 0 and call(*command)[0] == 0
+
+
 def test_merge_takes_an_imported_run_as_any_other(call):
     put(imported("a"))
     put(imported("a"), reported(), file="other.json")
