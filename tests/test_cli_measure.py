@@ -323,7 +323,7 @@ def test_run_again_measures_anew_and_keeps_the_old(call):
         (["run", "steady", "--results", "no/r.json"], ["r.json: no file can be made in the folder 'no'", "--results"]),
         (["run", "steady", "--results", "."], ["is a folder", "--results"]),
         (["list", "--results", "n" * 300], ["cannot be read", "--results"]),
-        (["check", "--results", "."], ["error: .: cannot be read", "--results"]),
+        (["check", "--results", "."], ["error: .: is a folder", "--results"]),
         (["here", "--results", "n" * 300], ["no file can be made", "--results"]),
         (["merge", "nowhere.json", "--as", "No"], ["--as 'No'"]),
         (["check", "--results", "nowhere.json"], ["nowhere.json: cannot be read", "--results"]),
