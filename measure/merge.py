@@ -108,8 +108,10 @@ def _failures(mine: Run, theirs: Run, samples: dict[str, AnySample]) -> dict[str
 
 
 def _put(target: Results, run_id: str, run: Run) -> None:
+    """A new run goes before the first that was started later, so that one taken out comes back to where it was."""
     for place, old in enumerate(target.runs):
         if old.id == run_id:
             target.runs[place] = run
             return
-    target.runs.append(run)
+    later = (place for place, old in enumerate(target.runs) if old.started > run.started)
+    target.runs.insert(next(later, len(target.runs)), run)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from measure import cli, doctor, invocation, machine, registry, runner, screen, store
@@ -584,6 +585,17 @@ def test_a_run_that_is_removed_is_kept_beside_and_can_be_brought_in_again(call):
     assert code == 0 and out == f"run 'other': taken out, and kept in {kept}\n"
     assert stored().runs == [executed(rate=1.0), reported()] and stored(kept).runs == [executed("other", rate=2.0)]
     assert call("merge", str(kept))[0] == 0 and stored().run("other") == executed("other", rate=2.0)
+
+
+def test_a_run_that_is_removed_and_brought_in_again_stands_where_it_stood(call):
+    days = ("2026-10-06", "2026-11-28T01:00:00Z", "2026-11-28T01:00:00Z", "2026-11-29T01:00:00Z")
+    runs = [msgspec.structs.replace(executed(f"run-{n}", rate=1.0), started=day) for n, day in enumerate(days)]
+    before = put(*runs)
+    for name in ("run-0", "run-2", "run-3"):
+        assert call("remove", name)[0] == 0
+        (kept,) = Path().glob(f".results.json.{name}-*.replaced")
+        assert call("merge", str(kept))[0] == 0
+        assert Path("results.json").read_bytes() == before
 
 
 def test_what_cannot_be_removed_is_told(call):
