@@ -1,7 +1,7 @@
 """What `check` finds in a run besides verdicts: names that this version does not know, and dates yet to come.
 
 Neither keeps a file from being read. A newer version may have measured what an older one has no name for, and whether
-a date is to come depends on the clock of whoever asks.
+a date is to come depends on the clock of whoever asks: pages have to come out the same at any time.
 """
 
 from __future__ import annotations

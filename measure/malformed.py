@@ -20,6 +20,10 @@ Path: TypeAlias = tuple[str | int, ...]
 LENGTH = 200
 """Characters that a place may take in a message."""
 
+AROUND = 30
+"""Bytes of a line that a message shows on each side of what is wrong."""
+
+_BYTE = re.compile(r" \(byte (\d+)\)$")
 _RUN = re.compile(r"\$\.runs\[(\d+)\]")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -49,7 +53,18 @@ def explain(data: bytes, error: Exception) -> tuple[str, str]:
     elif constant := _constant(data):
         cure = "Remove the entry and measure again, or restore the file from version control."
         return f"{constant}, and JSON has no such number", cure
-    return str(error), "Restore the file from version control, or measure again."
+    return _by_line(data, str(error)), "Restore the file from version control, or measure again."
+
+
+def _by_line(data: bytes, told: str) -> str:
+    """What is told of a byte, told of its line and what stands around it: `invalid character (line 3: "a": nan,)`."""
+    place = _BYTE.search(told)
+    if not place:
+        return told
+    before, after = data[: int(place[1])], data[int(place[1]) :]
+    around = before.rpartition(b"\n")[2][-AROUND:] + after.partition(b"\n")[0][:AROUND]
+    number = before.count(b"\n") + 1
+    return f"{told[: place.start()]} (line {number}: {around.decode(errors='replace').strip()})"
 
 
 def _run_of(data: bytes, error: Exception) -> str:

@@ -6,6 +6,7 @@ import shlex
 
 import msgspec
 
+from measure import invocation
 from measure.results import AnySample, Failure, Results, ResultsError, Run, Sample
 from measure.session import difference
 
@@ -22,7 +23,8 @@ def merge(target: Results, source: Results, name: str, only: str = "", rename: s
     runs = _chosen(source, name, only)
     if rename:
         runs = [renamed(run, rename) for run in _one(runs, name)]
-    joined = [_join(target.run(run.id), run, name) for run in runs]
+    cure = _taken(rename) if rename else "Bring it in under another name with --as NEWID."
+    joined = [_join(target.run(run.id), run, name, cure) for run in runs]
     for run, (result, _) in zip(runs, joined, strict=True):
         _put(target, run.id, result)
     return [f"run {run.id!r}: {told}" for run, (_, told) in zip(runs, joined, strict=True)]
@@ -36,6 +38,12 @@ def _chosen(source: Results, name: str, only: str) -> list[Run]:
     if not runs:
         raise ResultsError(f"{name}: no runs in it. Measure something into it first.")
     return runs
+
+
+def _taken(run_id: str) -> str:
+    """What to do about a run of the name that was asked for, which what is brought in does not fit."""
+    out = invocation.command("measure", "remove", run_id)
+    return f"There is a run {run_id!r} already. `{out}` takes it out and keeps it; or choose another name with --as."
 
 
 def _one(runs: list[Run], name: str) -> list[Run]:
@@ -67,13 +75,13 @@ def _with_command(sample: AnySample, old: str, new: str) -> AnySample:
     return msgspec.structs.replace(sample, command=shlex.join(words))
 
 
-def _join(mine: Run | None, theirs: Run, name: str) -> tuple[Run, str]:
+def _join(mine: Run | None, theirs: Run, name: str, cure: str) -> tuple[Run, str]:
     """The run to have afterwards, and what to tell."""
     if mine is None:
         return theirs, f"brought in with {len(theirs.samples)} samples"
     if mine == theirs:
         return mine, "already here, the same"
-    _check(mine, theirs, f"{name}: run {theirs.id!r}")
+    _check(mine, theirs, f"{name}: run {theirs.id!r}", cure)
     new = {text: sample for text, sample in theirs.samples.items() if text not in mine.samples}
     samples = {**mine.samples, **new}
     started = min(mine.started, theirs.started)
@@ -81,8 +89,7 @@ def _join(mine: Run | None, theirs: Run, name: str) -> tuple[Run, str]:
     return whole, f"{len(new)} samples added to {len(mine.samples)}"
 
 
-def _check(mine: Run, theirs: Run, where: str) -> None:
-    cure = "Bring it in under another name with --as NEWID."
+def _check(mine: Run, theirs: Run, where: str, cure: str) -> None:
     if "reported" in (mine.kind, theirs.kind):
         raise ResultsError(f"{where}: differs from the run of that name, and reported runs are not merged over. {cure}")
     if mine.kind != theirs.kind:
@@ -101,8 +108,10 @@ def _failures(mine: Run, theirs: Run, samples: dict[str, AnySample]) -> dict[str
 
 
 def _put(target: Results, run_id: str, run: Run) -> None:
+    """A new run goes before the first that was started later, so that one taken out comes back to where it was."""
     for place, old in enumerate(target.runs):
         if old.id == run_id:
             target.runs[place] = run
             return
-    target.runs.append(run)
+    later = (place for place, old in enumerate(target.runs) if old.started > run.started)
+    target.runs.insert(next(later, len(target.runs)), run)

@@ -6,6 +6,7 @@ an engine, so that the site can be rendered where nothing was ever measured.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -425,9 +426,22 @@ def _sample(text: str, raw: msgspec.Raw, kind: str, where: str) -> AnySample:
     parsed = check_key(text, where)
     imported = kind == "executed" and _part(raw, _Maker, where).tool is not None
     made: type[AnySample] = Import if imported else _KINDS[kind]
-    sample: AnySample = _part(raw, made, where)
+    try:
+        sample: AnySample = _part(raw, made, where)
+    except ResultsError:
+        _refuse_kind(raw, kind, where)
+        raise
     check(sample, parsed, where)
     return sample
+
+
+def _refuse_kind(raw: msgspec.Raw, kind: str, where: str) -> None:
+    """Say of a sample that is none of its run's kind, but one of another, that the kind may be wrong."""
+    for other, made in _KINDS.items():
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+            msgspec.json.decode(raw, type=made)
+            told = f"its form is that of {other} samples, but the run's kind is {kind!r}"
+            raise ResultsError(f"{where}: {told}. Correct the kind, or remove this entry.") from None
 
 
 def _failure(text: str, raw: msgspec.Raw, where: str) -> Failure:

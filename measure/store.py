@@ -22,6 +22,7 @@ from measure.results import Results, ResultsError, Run, dump, parse
 
 _UNFINISHED = ".unfinished"
 _ELSEWHERE = "Choose another place with --results."
+_IN_FOLDER = "Name a file in it with --results."
 _NEW_MODE = 0o644
 _ATTEMPTS, _PAUSE_S = 20, 0.05
 
@@ -35,7 +36,8 @@ HAND_S = 1.0
 def load(path: Path, cure: str = "") -> Results:
     """Read and validate a results file. Raises ResultsError naming file, key and cure: `cure` if there is no file."""
     here = invocation.command("measure", "here")
-    return parse(_bytes(path, cure or f"Run `{here}` to make one, or name another with --results."), path.name)
+    make = f"Run `{here}` to make one, or name another with --results."
+    return parse(_bytes(path, cure or make, cure or _IN_FOLDER), path.name)
 
 
 def load_or_none(path: Path, patience_s: float = 0) -> Results:
@@ -69,13 +71,15 @@ def _present(path: Path) -> bytes | None:
     return _bytes(path) if there else None
 
 
-def _bytes(path: Path, cure: str = _ELSEWHERE) -> bytes:
+def _bytes(path: Path, cure: str = _ELSEWHERE, of_folder: str = _IN_FOLDER) -> bytes:
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except PermissionError as error:
         cure = "Allow yourself to read it (chmod u+r), or name another file."
         raise ResultsError(f"{path.name or path}: cannot be read ({error.strerror}). {cure}") from None
+    except IsADirectoryError:
+        raise ResultsError(f"{path.name or path}: is a folder. {of_folder}") from None
     except OSError as error:
         raise ResultsError(f"{path.name or path}: cannot be read ({error.strerror}). {cure}") from None
     if len(data) > MOST_BYTES:
@@ -189,7 +193,7 @@ def check_place(path: Path) -> None:
     """Refuse a path at which no file can be made: tried, since a lock would wait for such a place for ever."""
     try:
         if path.is_dir():
-            raise ResultsError(f"{path.name or path}: is a folder. Name a file in it with --results.")
+            raise ResultsError(f"{path.name or path}: is a folder. {_IN_FOLDER}")
         if path.exists() and not path.is_file():
             raise ResultsError(f"{path.name}: is no regular file, and results can be saved in no other. {_ELSEWHERE}")
         temporary, handle = _temporary(_place(path))

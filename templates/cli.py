@@ -65,13 +65,15 @@ def render(
     if check:
         _check(files, executed, stale, out)
         return
-    changed = write(files, out) + keep(executed, out)
+    touched = write(files, out) + keep(executed, out)
     if values:
         replace(values, values_of(told))
-    for path in changed:
+    removed = [path for path in touched if path not in files and path not in executed]
+    for path in touched:
         if path.endswith((".md", ".ipynb")):
-            print(f"changed {path}")
-    print(f"{len(files) + len(executed)} files rendered, {len(changed)} changed")
+            print(f"{'removed' if path in removed else 'changed'} {path}")
+    also = f", {len(removed)} removed" if removed else ""
+    print(f"{len(files) + len(executed)} files rendered, {len(touched) - len(removed)} changed{also}")
     for path in stale:
         print(f"{path}: {STALE}", file=sys.stderr)
 

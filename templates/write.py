@@ -66,10 +66,20 @@ def _write(files: dict[str, str], out: Path) -> list[str]:
     for path in changed:
         _replace(out / path, files[path])
     for path in stale:
-        (out / path).unlink()
+        _remove(path, out)
     for name, listed in _manifests(files).items():
         _keep_manifest(out / name, listed)
     return changed + stale
+
+
+def _remove(path: str, out: Path) -> None:
+    """A file, and the folders below `out` that are empty without it."""
+    (out / path).unlink()
+    for folder in Path(path).parents[:-1]:
+        try:
+            (out / folder).rmdir()
+        except OSError:  # something else is in it
+            return
 
 
 def _replace(path: Path, text: str) -> None:

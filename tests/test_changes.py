@@ -25,7 +25,8 @@ from templates.changes.sample import Kind
 from templates.changes.spread import Difference, Spread
 from templates.facts.edition import Edition, editions
 from templates.facts.verdicts import Verdicts
-from templates.truth import Outcome
+from templates.quantity import Absence
+from templates.truth import Claim, Outcome, Truth
 
 SHIPPED = load(RESULTS)
 EXECUTED = [run for run in SHIPPED.runs if run.kind == "executed" and claim.telling(run.id)]
@@ -397,7 +398,28 @@ def test_the_command_tells_what_changed_and_which_claims_turn(twice):
     turns = described["claims"]["cpu"]
     assert any(turn["flips"] for turn in turns)
     for turn in turns:
-        assert f"  {'flips' if turn['flips'] else 'turns'}: {turn['statement']}: " in found.stdout
+        line = f"  {'flips' if turn['flips'] else 'turns'}: {turn['statement']}: "
+        assert (line in found.stdout) is not turn["unmeasured"]
+
+
+def test_what_a_run_did_not_measure_has_not_turned():
+    few = {text: measured for text, measured in CPU.samples.items() if text.startswith("bandwidth/")}
+    again = msgspec.structs.replace(CPU, id="cpu-again", samples=few)
+    found = runs.diff(Results([*SHIPPED.runs, again]), CPU, again)
+    turns = found.claims["cpu"]
+    assert len(turns) > 5 and all(turn.unmeasured and not turn.flips for turn in turns)
+    lines = list(runs.text(found))
+    assert "\nclaims in edition 'cpu': 0 flip, 0 become or cease to be decided" in lines
+    assert lines[-1] == f"  can be said of one run alone, as the other did not measure what it takes: {len(turns)}"
+
+
+@pytest.mark.parametrize(
+    ("absences", "unmeasured"),
+    [((), False), ((Absence("not_run", "a"),), True), ((Absence("not_run", "a"), Absence("rejected", "b")), False)],
+)
+def test_a_claim_that_a_rejected_sample_leaves_open_has_turned(absences, unmeasured):
+    held, open_now = (Claim("x", Truth(*told)) for told in ((Outcome.HOLDS,), (Outcome.UNDECIDED, (), absences)))
+    assert claim.Turn(held, open_now).unmeasured is claim.Turn(open_now, held).unmeasured is unmeasured
 
 
 def test_the_command_as_json(twice):

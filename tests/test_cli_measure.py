@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from measure import cli, doctor, invocation, machine, registry, runner, screen, store
@@ -323,7 +324,7 @@ def test_run_again_measures_anew_and_keeps_the_old(call):
         (["run", "steady", "--results", "no/r.json"], ["r.json: no file can be made in the folder 'no'", "--results"]),
         (["run", "steady", "--results", "."], ["is a folder", "--results"]),
         (["list", "--results", "n" * 300], ["cannot be read", "--results"]),
-        (["check", "--results", "."], ["error: .: cannot be read", "--results"]),
+        (["check", "--results", "."], ["error: .: is a folder", "--results"]),
         (["here", "--results", "n" * 300], ["no file can be made", "--results"]),
         (["merge", "nowhere.json", "--as", "No"], ["--as 'No'"]),
         (["check", "--results", "nowhere.json"], ["nowhere.json: cannot be read", "--results"]),
@@ -548,6 +549,17 @@ def test_merge_renames_on_the_way_in(call):
     assert stored().run("here") == executed(rate=1.0)
 
 
+def test_merge_under_a_name_that_is_taken_says_how_to_make_room(call):
+    before = put(executed(rate=1.0))
+    put(executed("h200", rate=2.0), file="other.json")
+    command = ["merge", "other.json", "--run", "h200", "--as", "here"]
+    code, out, err = call(*command)
+    assert refused((code, out, err), "run 'here': x/rate?requests=1", "There is a run 'here' already. `", "--as")
+    assert "measure remove here` takes it out and keeps it" in err and "NEWID" not in err
+    assert Path("results.json").read_bytes() == before
+    assert call("remove", "here")[0] == 0 and call(*command)[0] == 0
+
+
 def test_merge_takes_an_imported_run_as_any_other(call):
     put(imported("a"))
     put(imported("a"), reported(), file="other.json")
@@ -573,6 +585,17 @@ def test_a_run_that_is_removed_is_kept_beside_and_can_be_brought_in_again(call):
     assert code == 0 and out == f"run 'other': taken out, and kept in {kept}\n"
     assert stored().runs == [executed(rate=1.0), reported()] and stored(kept).runs == [executed("other", rate=2.0)]
     assert call("merge", str(kept))[0] == 0 and stored().run("other") == executed("other", rate=2.0)
+
+
+def test_a_run_that_is_removed_and_brought_in_again_stands_where_it_stood(call):
+    days = ("2026-10-06", "2026-11-28T01:00:00Z", "2026-11-28T01:00:00Z", "2026-11-29T01:00:00Z")
+    runs = [msgspec.structs.replace(executed(f"run-{n}", rate=1.0), started=day) for n, day in enumerate(days)]
+    before = put(*runs)
+    for name in ("run-0", "run-2", "run-3"):
+        assert call("remove", name)[0] == 0
+        (kept,) = Path().glob(f".results.json.{name}-*.replaced")
+        assert call("merge", str(kept))[0] == 0
+        assert Path("results.json").read_bytes() == before
 
 
 def test_what_cannot_be_removed_is_told(call):

@@ -86,6 +86,7 @@ def nodes(tmp_path_factory):
     (engine / "no_such_engine.py").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "disabled")  # whatever lies in the home folder
         patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         started = Nodes()
         started.add(1)
@@ -305,6 +306,66 @@ def test_what_cannot_be_is_refused_in_one_line(call, words, told):
     code, _, err = call("fleet", *words)
     assert code == 1 and err.startswith("error: ") and err.count("\n") == 1 and told in err
     assert not Path("results.json").exists()
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """The address of a head that asks for the token that lies in the home folder `token`."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    token = tmp_path / "token" / ".ray" / "auth_token"
+    token.parent.mkdir(parents=True)
+    token.write_text("0123456789abcdef" * 4)
+    words = ["--node-ip-address", "127.0.0.1", "--port", address.rpartition(":")[2], "--num-cpus", "1", "--block"]
+    command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--include-dashboard", "false", *words]
+    environment = without_token(tmp_path / "token")
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until(lambda: clusters._answers(address))
+        yield address
+        process.terminate()
+
+
+def without_token(home):
+    """An environment in which nothing tells of a token but the home folder."""
+    usual = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
+    return usual | {"HOME": str(home), "PYTHONPATH": PATH, "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+def test_a_cluster_that_asks_for_a_token_is_given_the_one_that_is_there(tmp_path, guarded):
+    def fleet(home):
+        command = [sys.executable, "-c", INTERRUPTIBLE, "fleet", "steady", "--address", guarded]
+        environment = without_token(tmp_path / home)
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    refused = fleet("elsewhere")
+    assert refused.returncode == 1 and refused.stderr.count("\n") == 1
+    assert refused.stderr.startswith(f"error: --address {guarded}: the cluster there asks for a token, and none that")
+    assert "Set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what `ray get-auth-token` prints" in refused.stderr
+    given = fleet("token")
+    assert given.returncode == 0, given.stderr
+    (run,) = store.load(tmp_path / "results.json").runs
+    assert "steady/qwen3-0.6b-bf16/rate?requests=1" in run.samples
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({}, False),
+        ({"RAY_AUTH_TOKEN": ""}, False),
+        ({"RAY_AUTH_TOKEN": "a"}, True),
+        ({"RAY_AUTH_TOKEN_PATH": "b"}, True),
+    ],
+)
+def test_a_token_is_looked_for_where_ray_does(tmp_path, monkeypatch, environment, found):
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": str(tmp_path), **environment}.items():
+        monkeypatch.setenv(name, value)
+    assert clusters._has_token() is found
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("c")
+    assert clusters._has_token()
 
 
 @pytest.fixture

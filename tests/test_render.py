@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from paths import DOCS, RESULTS, ROOT, TEMPLATES
 
+from measure.merge import renamed
 from measure.results import Import, Machine, Results, Run, Sample, Summary, dump, parse
 from measure.store import load
 from templates import environment, render, write
@@ -125,6 +126,21 @@ def test_the_readers_own_edition_is_listed_apart(tmp_path):
     assert (tmp_path / write.MANIFEST).read_text() == "ko/a.md\n"
     write.write({"ko/a.md": "1"}, tmp_path)
     assert not (tmp_path / "ko/here/index.md").exists() and not (tmp_path / write.LOCAL).exists()
+
+
+def test_what_is_no_longer_rendered_is_told_as_removed_and_leaves_no_empty_folder(tmp_path):
+    out, results = tmp_path / "docs", tmp_path / "r.json"
+    words = ("--out", str(out), "--results", str(results))
+    own = renamed(SHIPPED.run("cpu"), "here")
+    results.write_text(dump(Results([*SHIPPED.runs, own])))
+    assert "changed en/here/index.md" in command(*words).stdout.splitlines()
+    (out / "zh/here/note.md").write_text("by hand")
+    results.write_text(dump(SHIPPED))
+    lines = command(*words).stdout.splitlines()
+    assert "removed en/here/index.md" in lines and "changed en/here/index.md" not in lines
+    assert re.fullmatch(r"\d+ files rendered, \d+ changed, \d+ removed", lines[-1])
+    assert [str(place.relative_to(out)) for place in out.rglob("here")] == ["zh/here"]
+    assert all(any(folder.iterdir()) for folder in out.rglob("*") if folder.is_dir())
 
 
 # Without a sample, and with another value

@@ -1,6 +1,7 @@
 """results.json: what is wrong in it is told by file, key and cure; what is right reads back as it was written."""
 
 import json
+import re
 import statistics
 import tomllib
 from pathlib import Path
@@ -177,11 +178,11 @@ def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
         ({"samples": {"x/y": {**SAMPLE, "unit": "furlong"}}}, ["x/y", "'furlong'", "Correct the unit"]),
         ({"samples": {RATE: {**SAMPLE, "at": "noon"}}}, [RATE, "at", "'noon' is not a date"]),
         ({"samples": {RATE: {**SAMPLE, "config": {"a": [1]}}}}, [RATE, "config", "Correct or remove"]),
-        ({"samples": {RATE: REPORT}}, [RATE, "Correct or remove"]),
+        ({"samples": {RATE: REPORT}}, [RATE, "that of reported samples"]),
         ({"failures": {"x/rate": {"at": AT}}}, ["failure x/rate", "reason", "Correct or remove"]),
         ({"failures": {"no key": {"reason": "crashed"}}}, ["failure 'no key'", "not a key", "Rename it"]),
-        ({"kind": "reported"}, [RATE, "Correct or remove"]),
-        ({"kind": "imported"}, [RATE, "Correct or remove"]),
+        ({"kind": "reported"}, [RATE, "the run's kind is"]),
+        ({"kind": "imported"}, [RATE, "the run's kind is"]),
         ({"kind": "imported", "samples": {RATE: {**IMPORT, "sha256": "0A" * 32}}}, [RATE, "sha256", "Import the"]),
         ({"samples": {RATE: {**IMPORT, "sha256": "0a"}}}, [RATE, "sha256", "64 lower-case", "Import the file again"]),
         ({"samples": {RATE: {**IMPORT, "tool": ""}}}, [RATE, "tool is empty"]),
@@ -354,6 +355,24 @@ def test_a_number_that_json_lacks_amid_other_faults_is_still_one_line():
             results.parse(data)
     with pytest.raises(ResultsError, match=r"runs\[0\]: started is NaN, and JSON has no such number"):
         results.parse(b'{"schema": 1, "runs": [{"started": NaN}]}')
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("wrong", ["nan", "NaN,", "+1"])
+def test_what_is_no_json_is_shown_with_its_line(wrong, indent):
+    text = json.dumps(document(samples={"x/y": {**SAMPLE, "values": ["@"]}}), indent=indent).replace('"@"', wrong)
+    number = text[: text.index(wrong)].count("\n") + 1
+    with pytest.raises(ResultsError, match=rf"malformed.* \(line {number}: .*{re.escape(wrong)}.*\)\. ") as caught:
+        results.parse(text.encode())
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize(("kind", "of"), [("reported", "executed"), ("imported", "executed"), ("executed", "reported")])
+def test_a_kind_that_is_not_that_of_the_samples_is_told(kind, of):
+    sample = REPORT if of == "reported" else SAMPLE
+    told = f"x/y: its form is that of {of} samples, but the run's kind is '{kind}'. Correct the kind, or remove this"
+    with pytest.raises(ResultsError, match=re.escape(told)):
+        parsed(document(kind=kind, samples={"x/y": sample}))
 
 
 @pytest.mark.parametrize(("coding", "told"), [("utf-8-sig", "byte order mark"), ("utf-16", "it is UTF-16")])

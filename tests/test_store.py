@@ -253,3 +253,10 @@ def denied(*_):
 def test_reading_and_writing_import_no_engine():
     done = python("import sys, measure.store, measure.limits; print({'torch', 'typer', 'rich'} & set(sys.modules))")
     assert done.stdout.strip() == "set()"
+
+
+def test_a_folder_is_not_said_to_be_made_by_measuring(tmp_path):
+    with pytest.raises(ResultsError, match=rf"^{tmp_path.name}: is a folder\. Name a file in it with --results\.$"):
+        store.load(tmp_path)
+    with pytest.raises(ResultsError, match=r": is a folder\. Correct FILE\.$"):
+        store.load(tmp_path, "Correct FILE.")

@@ -12,6 +12,7 @@ import platform
 import re
 import secrets
 import socket
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -32,6 +33,20 @@ SETTINGS = {
     "RAY_worker_niceness": "0",  # by default tasks yield to everything else on the machine
 }
 """Environment of a Ray that is started here."""
+
+JOINING = {"RAY_NUM_REDIS_GET_RETRIES": "5"}
+"""Environment in which a cluster is joined: attempts, one a second. Ray's own 20 are of no use at what answered."""
+
+ERRORS = 2
+"""The descriptor of this process's standard error."""
+
+MOST_SAID = 2**16
+"""Bytes of it that are looked at."""
+
+REFUSED = b"InvalidAuthToken"
+"""What Ray writes there of a token that the cluster does not take, or that is not given; it raises no error of it."""
+
+TOKEN = "Set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what `ray get-auth-token` prints on its head."
 
 
 class Node(NamedTuple):
@@ -74,6 +89,10 @@ def joined(address: str) -> Iterator[Cluster]:
         # Without these, Ray would leave a token in the home folder, which clusters started later then ask for.
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    else:
+        os.environ.update(JOINING)
+        if _has_token():  # Ray itself would give it to `auto` alone, although a head that finds one asks for it
+            os.environ.setdefault("RAY_AUTH_MODE", "token")
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         ray = importlib.import_module("ray")
         try:
@@ -83,24 +102,48 @@ def joined(address: str) -> Iterator[Cluster]:
             ray.shutdown()
 
 
+def _has_token() -> bool:
+    """Whether a token is where Ray looks for one."""
+    told = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
+    return told or (Path.home() / ".ray" / "auth_token").is_file()
+
+
 def _join(ray: Any, address: str) -> None:  # noqa: ANN401 (a module)
     needs = f"Ray {ray.__version__} and Python {platform.python_version()}"
-    cure = (
-        f"Run this on a machine of the cluster, all with {needs}, and give HEAD:PORT or auto; "
-        "where it asks for a token, with RAY_AUTH_MODE=token."
-    )
+    cure = f"Run this on a machine of the cluster, all with {needs}, and give HEAD:PORT or auto."
     if address.startswith(CLIENT):
         raise ResultsError(f"--address {address}: through Ray's client nothing can be streamed back. {cure}")
     if address not in ("", AUTO) and not _answers(address):
         raise ResultsError(f"--address {address}: nothing answers there. {cure}")
     own = {} if address else {"include_dashboard": False, "object_store_memory": OBJECTS_BYTES}
     code = {"py_modules": [str(Path(__file__).parents[1])], "excludes": ["__pycache__"]}
-    try:
-        ray.init(address or "local", runtime_env=code, log_to_driver=False, logging_level="ERROR", **own)
-    except Exception as error:
-        where = f"--address {address}: no cluster can be joined there" if address else "a local Ray cannot be started"
-        remedy = cure if address else "`ray start --head` tells more."
-        raise ResultsError(f"{where} ({type(error).__name__}). {remedy}") from None
+    with _errors_aside() as said:
+        try:
+            ray.init(address or "local", runtime_env=code, log_to_driver=False, logging_level="ERROR", **own)
+        except Exception as error:
+            raise ResultsError(_why(type(error).__name__, said(), address, cure)) from None
+
+
+def _why(error: str, said: bytes, address: str, cure: str) -> str:
+    """Why there is no cluster, and the cure: from the name of an error and what was written beside it."""
+    if not address:
+        return f"a local Ray cannot be started ({error}). `ray start --head` tells more."
+    if error == "AuthenticationError" or REFUSED in said:
+        return f"--address {address}: the cluster there asks for a token, and none that it takes is found. {TOKEN}"
+    return f"--address {address}: no cluster can be joined there ({error}). {cure}"
+
+
+@contextmanager
+def _errors_aside() -> Iterator[Callable[[], bytes]]:
+    """Keeps from the terminal what Ray writes as errors, once a second; yields what reads the beginning of it."""
+    usual = os.dup(ERRORS)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), ERRORS)
+        try:
+            yield lambda: os.pread(file.fileno(), MOST_SAID, 0)
+        finally:
+            os.dup2(usual, ERRORS)
+            os.close(usual)
 
 
 def _answers(address: str) -> bool:

@@ -29,6 +29,12 @@ class Turn:
         """Whether it held and is refuted now, or the other way round; else one of the two could not be said."""
         return Outcome.UNDECIDED not in (self.before.outcome, self.after.outcome)
 
+    @property
+    def unmeasured(self) -> bool:
+        """Whether one of the two could not be said for want of a measurement; a sample that was rejected is none."""
+        missing = {absence.reason for side in (self.before, self.after) for absence in side.truth.absences}
+        return bool(missing) and "rejected" not in missing
+
 
 def turns(before: dict[str, Claim], after: dict[str, Claim]) -> list[Turn]:
     """Claims with another outcome, those that flip first."""

@@ -109,12 +109,15 @@ def said(value: Spread, language: str) -> str:
 
 def _claims(edition: str, turns: list[Turn], labels: Labels) -> Iterator[str]:
     where = f"edition {edition!r}" if edition else "an article of each run alone"
-    flipped = sum(turn.flips for turn in turns)
-    yield f"\nclaims in {where}: {flipped} flip, {len(turns) - flipped} become or cease to be decided"
-    for turn in turns:
+    told = [turn for turn in turns if not turn.unmeasured]
+    flipped = sum(turn.flips for turn in told)
+    yield f"\nclaims in {where}: {flipped} flip, {len(told) - flipped} become or cease to be decided"
+    for turn in told:
         before, after = (labels.get("outcome", side.outcome.value) for side in (turn.before, turn.after))
         flips = "flips" if turn.flips else "turns"
         yield f"  {flips}: {labels.get('claim', turn.name)}: {_pair((before, after))}"
+    if len(told) < len(turns):
+        yield f"  can be said of one run alone, as the other did not measure what it takes: {len(turns) - len(told)}"
 
 
 # As plain data
@@ -173,4 +176,5 @@ def _described_turn(turn: Turn) -> dict[str, Any]:
         "before": turn.before.outcome.value,
         "after": turn.after.outcome.value,
         "flips": turn.flips,
+        "unmeasured": turn.unmeasured,
     }
