@@ -74,6 +74,10 @@ def here(
     settings: Settings = [],  # noqa: B006 (typer reads the default)
 ) -> None:
     """Measure this machine with what is installed, into the run `here`, and render the article about it."""
+    if serve and file.resolve() != RESULTS.resolve():
+        raise ResultsError(
+            f"--serve: the site is served from {RESULTS.name}, not from {file}. Leave out one of the two."
+        )
     job = _job(file, HERE, tuple(registry.find()), quick, settings, {})
     _start_afresh(job, again)
     outcomes = _carry_out(job)

@@ -147,6 +147,13 @@ def test_here_where_nothing_can_be_measured_is_an_error(call, monkeypatch):
     assert out.count("not measured: absent (2 keys)") == 1
 
 
+def test_what_is_not_in_the_file_of_the_site_is_not_served(call):
+    """The server renders anew, from results.json: its article would be about something else."""
+    code, _, err = call("here", "--serve", "--results", "elsewhere.json")
+    assert code == 1 and "--serve: the site is served from results.json, not from elsewhere.json" in err
+    assert not Path("elsewhere.json").exists()
+
+
 def test_here_renders_in_a_process_and_becomes_the_server(call, monkeypatch):
     started = renders(monkeypatch)
     monkeypatch.setattr(cli, "_free_port", lambda: 8123)
