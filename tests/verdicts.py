@@ -37,9 +37,25 @@ FP8_LIMITS = {**MATMUL, f"{FP8}/parameters_without_embeddings": (5e8, "param")}
 FP8_PREFILL = f"{FP8}/prefill_rate?tokens=256"
 LONG = {"prompt_tokens": 1000, "output_tokens_short": 1, "output_tokens_long": 65}
 KV_GB = 1033 * 114_688 / 1e9  # half-way: 1,000 + (1 + 65) / 2 tokens of 28 layers x 2 x 8 heads x 128 numbers x 2 bytes
+PEER = MODEL.replace("decode_", "peer_")
+GRAPHS = MODEL.replace("decode_", "graphs_")
+STEP_MS, PROMPT_MS = f"{MODEL}/step_kernel_time", f"{MODEL}/short_prompt_kernel_time"
+BATCH = f"{MODEL}/batch_time?output=128&prompt=32&requests=4"
+HEARD = "asr_nemotron/nemotron-0.6b-bf16"
+HEARD_LIMITS = {**BANDWIDTH, f"{HEARD}/loaded_weights": (1.25, "GiB"), f"{HEARD}/parameters": (6.7e8, "param")}
+VOICE = "tts_voxcpm/voxcpm2-bf16"
+VOICE_LIMITS = {**BANDWIDTH, f"{VOICE}/parameters": (6.25e8, "param")}  # 1.25 GB, of which a patch reads 1 GB at least
+FRAMES = "tts_magpie/magpie-multilingual"
+FRAMES_LIMITS = {
+    **BANDWIDTH,
+    f"{FRAMES}/loaded_weights": (9.0, "GiB"),
+    f"{FRAMES}/parameters": (3e8, "param", {"decoder_parameters": 2.5e8}),
+}  # 1 GB in fp32
 BUFFER = {"unit": "GB/s", "others": {}}
 ALONE = {"others": {}}
 SECONDS = {"unit": "s", "others": {}}
+MS, SECOND = {"unit": "ms"}, {"unit": "s"}
+HEARD_MS, VOICE_MS, FRAMES_MS = ({"unit": "ms", "others": each} for each in (HEARD_LIMITS, VOICE_LIMITS, FRAMES_LIMITS))
 SLOW_LIMITS = {**LIMITS, f"{MODEL}/loaded_weights": (30.0, "GiB")}
 SLOW = 30 * GB_A_STEP  # GB a step
 TRUE_GIB = models.weight_bytes("qwen3-0.6b-bf16") / GIB
@@ -106,6 +122,64 @@ CASES = [
     ("above_bandwidth", None, RATE, 1e9, ALONE),
     ("above_bandwidth", None, f"{MODEL}/rate", 1e9, {"others": {**BANDWIDTH, **WEIGHTS}}),
     ("above_bandwidth", None, RATE.replace("transformers", "vllm"), 1e9, {}),  # another engine may hold other weights
+    # what a sibling measurement loaded in the same engine
+    ("above_bandwidth", "accepted", f"{PEER}/rate?requests=1", 102.9 / GB_A_STEP, {}),
+    ("above_bandwidth", "rejected", f"{PEER}/rate?requests=1", 107 / GB_A_STEP, {}),
+    ("above_bandwidth", None, f"{PEER}/rate?requests=1&tensor_parallel=2", 1e9, {"machine": FOUR, "cards": 2}),
+    ("above_bandwidth", "accepted", f"{PEER}/rate?requests=1", 51 / GB_A_STEP,
+     {"others": {**LIMITS, f"{PEER}/loaded_weights": (2.0, "GiB")}}),
+    ("above_bandwidth", "rejected", f"{PEER}/rate?requests=1", 54 / GB_A_STEP,
+     {"others": {**LIMITS, f"{PEER}/loaded_weights": (2.0, "GiB")}}),
+    ("above_bandwidth", "accepted", f"{PEER}/first_token?requests=4", GB_A_STEP / 102.9, SECOND),
+    ("above_bandwidth", "rejected", f"{PEER}/first_token?requests=4", GB_A_STEP / 107, SECOND),
+    ("above_bandwidth", "accepted", f"{GRAPHS}/step_kernel_time?graphs=off", 1000 * GB_A_STEP / 102.9, MS),
+    ("above_bandwidth", "rejected", f"{GRAPHS}/step_kernel_time?graphs=off", 1000 * GB_A_STEP / 107, MS),
+    ("above_compute", "accepted", f"{PEER}/prefill_rate?tokens=256", 1029.0, {}),
+    ("above_compute", "rejected", f"{PEER}/prefill_rate?tokens=256", 1031.0, {}),
+    # kernels, and times of other tools
+    ("above_bandwidth", "accepted", STEP_MS, 1000 * GB_A_STEP / 102.9, MS),
+    ("above_bandwidth", "rejected", STEP_MS, 1000 * GB_A_STEP / 107, MS),
+    ("above_bandwidth", "accepted", PROMPT_MS, 1000 * GB_A_STEP / 102.9, MS),
+    ("above_bandwidth", "rejected", PROMPT_MS, 1000 * GB_A_STEP / 107,
+     {"unit": "ms", "others": {**BANDWIDTH, **WEIGHTS}}),
+    ("above_compute", "accepted", PROMPT_MS, 256_000 / 1029, {**MS, "prompt_tokens": 256}),
+    ("above_compute", "rejected", PROMPT_MS, 256_000 / 1031, {**MS, "prompt_tokens": 256}),
+    ("above_bandwidth", "accepted", f"{MODEL}/token_time?requests=8", 1000 * GB_A_STEP / 102.9, MS),
+    ("above_bandwidth", "rejected", f"{MODEL}/token_time?requests=8", 1000 * GB_A_STEP / 107, MS),
+    ("above_bandwidth", "accepted", f"{MODEL}/token_time?requests=8", 500 * GB_A_STEP / 102.9,
+     {**MS, "tokens_per_step": 2}),
+    ("above_bandwidth", "rejected", f"{MODEL}/token_time_with_first?requests=1", 1000 * GB_A_STEP / 107, MS),
+    ("above_bandwidth", "rejected", f"{MODEL}/token_time_under_load?request_rate=2", 1000 * GB_A_STEP / 107, MS),
+    ("above_bandwidth", "rejected", f"{MODEL}/first_token_under_load?request_rate=2", 1000 * GB_A_STEP / 107, MS),
+    ("above_bandwidth", "accepted", BATCH, 128 * GB_A_STEP / 102.9, SECOND),
+    ("above_bandwidth", "rejected", BATCH, 128 * GB_A_STEP / 107, SECOND),
+    ("above_bandwidth", "accepted", BATCH, 64 * GB_A_STEP / 102.9, {**SECOND, "tokens_per_step": 2}),
+    ("above_bandwidth", "accepted", f"{MODEL}/output_rate?requests=4", 400 / GB_A_STEP, {}),
+    ("above_bandwidth", "rejected", f"{MODEL}/output_rate?requests=4", 430 / GB_A_STEP, {}),
+    ("above_compute", "rejected", f"{MODEL}/output_rate_under_load?request_rate=2", 1031.0, {}),
+    ("above_compute", "rejected", f"{MODEL}/prefill_rate_at_depth?depth=512&tokens=256", 1031.0, {}),
+    # speech: a pass reads four fifths of what was loaded, or the part that runs in a step
+    ("above_bandwidth", "accepted", f"{HEARD}/step_time?right=0", 1000 * GB_A_STEP / 102, HEARD_MS),
+    ("above_bandwidth", "rejected", f"{HEARD}/step_time?right=0", 1000 * GB_A_STEP / 108, HEARD_MS),
+    ("above_bandwidth", "rejected", f"{HEARD}/step_kernel_time?right=0", 1000 * GB_A_STEP / 108, HEARD_MS),
+    ("above_bandwidth", "rejected", f"{HEARD}/buffered_step_time?right=0&window=5.6", 1000 * GB_A_STEP / 108, HEARD_MS),
+    ("above_bandwidth", "rejected", f"{HEARD}/buffered_step_kernel_time?right=0", 1000 * GB_A_STEP / 108, HEARD_MS),
+    ("above_bandwidth", None, f"{HEARD}/step_part_time?part=encoder&right=0", 1e-9, HEARD_MS),
+    ("above_bandwidth", "accepted", f"{VOICE}/patch_time?steps=10", 1000 / 102, VOICE_MS),
+    ("above_bandwidth", "rejected", f"{VOICE}/patch_time?steps=10", 1000 / 108, VOICE_MS),
+    ("above_bandwidth", "rejected", f"{VOICE}/patch_kernel_time", 1000 / 108, {**VOICE_MS, "prompt_tokens": 30}),
+    ("above_bandwidth", "rejected", f"{VOICE}/first_audio", 1000 / 108, VOICE_MS),
+    ("above_bandwidth", "accepted", UTTERANCE, 25 / 102, {"unit": "s", "others": VOICE_LIMITS}),
+    ("above_bandwidth", "rejected", UTTERANCE, 25 / 108, {"unit": "s", "others": VOICE_LIMITS}),
+    ("above_bandwidth", "rejected", f"{SPOKEN}?language=ko&sentence=1", 25 / 108,
+     {"unit": "s", "others": VOICE_LIMITS, "patches": 25}),
+    ("above_bandwidth", None, f"{SPOKEN}?end=low", 1e-9, {"unit": "s", "others": VOICE_LIMITS}),  # of unknown length
+    ("above_bandwidth", None, f"{VOICE}/patch_part_time?part=vae", 1e-9, VOICE_MS),
+    ("above_bandwidth", None, f"{VOICE}/chunk_gap", 1e-9, VOICE_MS),  # what was held back comes at once
+    ("above_bandwidth", "accepted", f"{FRAMES}/step_time?stack=1", 1000 / 102.9, {**FRAMES_MS, "dtype": "fp32"}),
+    ("above_bandwidth", "rejected", f"{FRAMES}/step_time?stack=1", 1000 / 107, {**FRAMES_MS, "dtype": "fp32"}),
+    ("above_bandwidth", "accepted", f"{FRAMES}/step_kernel_time?stack=1", 500 / 102.9, {**FRAMES_MS, "dtype": "bf16"}),
+    ("above_bandwidth", None, f"{FRAMES}/step_time?stack=1", 1e-9, FRAMES_MS),  # of unknown width
     ("above_compute", "accepted", PREFILL, 1000.0, {}),
     ("above_compute", "accepted", PREFILL, 1029.0, {}),
     ("above_compute", "rejected", PREFILL, 1031.0, {}),

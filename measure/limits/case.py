@@ -231,11 +231,21 @@ class Case(Struct, frozen=True):
         return max(cards_of(self.key), card_of(self.key) + 1)
 
     def beside(self, quantity: str) -> tuple[str, AnySample] | None:
-        """A sound sample of the same measurement, subject and number of cards, and its key."""
+        """A sound sample of the same subject and number of cards, and its key.
+
+        Of the same measurement, else of that which decodes in the same engine: what others see of it holds the same.
+        """
         spread = tuple(pair for pair in self.key.parameters if pair[0] == TENSOR_PARALLEL)
-        text = str(Key(self.key.measurement, self.key.subject, quantity, spread))
-        sample = self.sound.samples.get(text)
-        return (text, sample) if sample is not None else None
+        asked = ("beside", self.key.measurement, self.key.subject, quantity, spread)
+        return self.sound.once(asked, lambda: self._beside(quantity, spread))
+
+    def _beside(self, quantity: str, spread: tuple[tuple[str, str], ...]) -> tuple[str, AnySample] | None:
+        decoding = f"decode_{self.key.measurement.partition('_')[2]}"
+        for measurement in (self.key.measurement, decoding):
+            text = str(Key(measurement, self.key.subject, quantity, spread))
+            if sample := self.sound.samples.get(text):
+                return text, sample
+        return None
 
 
 Judge = Callable[[Case], Verdict | None]

@@ -14,6 +14,10 @@ may have used, it lies at most so far below."""
 CACHE_FACTOR = 4
 """A buffer below four times the last-level cache is partly served from it (the rule of the STREAM benchmark)."""
 
+READ = 0.8
+"""Share of a speech model's weights that a step or patch reads at least: of an embedding, 7% of VoxCPM2, it reads rows,
+and some small parts run less often."""
+
 FAR_BELOW = 0.15
 """Engines reach from a third to nearly all of a limit. A share below this calls for a look at the path."""
 
