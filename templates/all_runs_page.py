@@ -24,6 +24,9 @@ NAME = "machines"
 COLUMNS = ("machine", "model", "engine", "bandwidth", "weights", "rate", "share")
 CHOICES = ("kind", "model", "engine")
 
+LONGEST = 60
+"""Letters of a machine's name that the label of a point in the chart has room for."""
+
 
 class OfAnyRun(Voice):
     """One language, of facts of all runs: each linked where its receipt is, with its kind alone where there is none."""
@@ -118,7 +121,8 @@ class OnAllRuns:
 
     def _plain(self, point: Point) -> str:
         """A point as the chart names it. A model's name comes first: of a machine's nobody knows how it begins."""
-        return self.voice.comma.join(part.striptags() for part in self._parts(point))
+        *parts, machine = (part.striptags() for part in self._parts(point))
+        return self.voice.comma.join([*parts, machine if len(machine) <= LONGEST else f"{machine[:LONGEST]}…"])
 
     def _parts(self, point: Point) -> tuple[Markup, Markup, Markup]:
         return self.voice.model(point.model.subject), self._engine(point), self.voice.machine(point.run)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from sites import DEFAULT, LANGUAGES
-from test_browser import PHONE, opened, rest
+from test_browser import OVERFLOWING, PHONE, opened, rest
 
 SAID = {
     "ko": ("표의 {all}행 가운데 {shown}행이 보입니다.", "고른 조건에 맞는 행이 없습니다."),
@@ -198,6 +198,17 @@ def test_rows_that_the_page_has_no_room_for_join_the_table_at_their_place(browse
         named = [cell.get_attribute("data-head") for cell in joined.nth(3).locator("td").all()]
         assert named == [joined.nth(0).locator("td").nth(at).get_attribute("data-head") for at in range(6)]
         assert len(heads) == 7 and watched.faults == []
+
+
+@pytest.mark.parametrize("at", ["en/", "en/compare/"])
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 768, "height": 900}, {"width": 1440, "height": 900}])
+def test_a_machine_whose_name_is_one_long_word_widens_no_page(browser, address, at, viewport):
+    with opened(browser, address, at, viewport=viewport) as watched:
+        names = watched.page.locator("table:is(.decoded, .bars) tbody th span")
+        assert names.count()
+        names.evaluate_all("all => all.forEach(name => (name.textContent = 'Z'.repeat(200)))")
+        rest(watched.page)
+        assert watched.page.evaluate(OVERFLOWING) == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
