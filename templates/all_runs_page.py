@@ -203,9 +203,7 @@ class OnAllRuns:
         return self.voice.labels.get(section, name)
 
     def _row(self, number: int, point: Point, heads: list[str]) -> str:
-        machine = self.voice.machine(point.run)
-        # A full-width bracket brings its own space.
-        name = joined(machine, "" if machine.endswith("）") else " ", element("small", point.run.id, translate="no"))
+        name = self.voice.of_run(self.voice.machine(point.run), point.run)
         cells = [
             f'<td data-head="{safe(head)}">{inside}</td>'
             for head, inside in zip(heads[1:], self._cells(point), strict=True)
