@@ -28,6 +28,7 @@
     const filled = (_, name) => counts[name].toLocaleString(document.documentElement.lang);
     const said = shown ? status.dataset.said.replace(/{(\w+)}/g, filled) : status.dataset.none;
     if (status.textContent !== said) status.textContent = said;
+    status.toggleAttribute("data-whole", counts.shown === counts.all); // which paper need not tell
   }
 
   function chooseNumbers() {
