@@ -152,6 +152,8 @@ class OnAllRuns:
 
     def form(self) -> Markup:
         """What to choose by, shown where there is a script to do it."""
+        unoffered = self.voice.labels.get("calculator", "unknown")
+        unknown = element("div", class_="calculator-unknown", role="status", data_said=unoffered, hidden="")
         fields = [self._field(name) for name in CHOICES]
         also = element("p", self._word("also"))
         every = element("button", self._word("reset"), type="reset")
@@ -159,7 +161,7 @@ class OnAllRuns:
             "p", class_="chosen", role="status", data_said=self._word("shown"), data_none=self._word("none")
         )
         told = {"autocomplete": "off", "hidden": "", "aria_label": self._word("name"), "data_search_exclude": ""}
-        return element("form", *fields, every, shown, also, class_="choose", **told)
+        return element("form", unknown, *fields, every, shown, also, class_="choose", **told)
 
     def _field(self, name: str) -> Markup:
         offered = {_choice(point, name): self._choice(point, name) for point in self.all_runs.points}

@@ -10,6 +10,8 @@ import pytest
 from sites import DEFAULT, LANGUAGES
 from test_browser import OVERFLOWING, PHONE, opened, rest
 
+from templates.labels import Labels
+
 SAID = {
     "ko": ("표의 {all}행 가운데 {shown}행이 보입니다.", "고른 조건에 맞는 행이 없습니다."),
     "en": ("{shown} of the table's {all} rows are shown.", "No row fits this choice."),
@@ -60,7 +62,7 @@ def rows(page) -> list[list[str]]:
 
 
 def status(page) -> str:
-    return page.locator("form.choose [role=status]").inner_text()
+    return page.locator("form.choose .chosen").inner_text()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -131,13 +133,34 @@ def test_what_is_chosen_is_kept_in_the_address_and_in_other_languages(browser, a
         assert rows(page) == chosen and watched.faults == []
 
 
-def test_an_address_that_asks_for_what_nobody_offers_shows_everything(browser, address):
-    with opened(browser, address, path("en") + "?kind=cpu&model=<b>&engine=") as watched:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_address_that_asks_for_what_nobody_offers_shows_everything_and_says_so(browser, address, language):
+    labels, every = Labels(language), Labels(language).get("choose", "every")
+    kind, model, _, reset = LABELS[language]
+    asked = {model: "<b>" + "x" * 99, kind: "nope"}
+    query = f"?model={asked[model]}&engine=&kind={asked[kind]}"
+    with opened(browser, address, path(language) + query) as watched:
+        page = watched.page
+        page.locator("form.choose").wait_for()
+        assert len(rows(page)) > 20
+        told = page.locator("form.choose .calculator-unknown p")
+        said = {
+            field: labels.filled("calculator", "unknown", field=field, asked=text, shown=every)
+            for field, text in {kind: "nope", model: f"{asked[model][:60]}…"}.items()
+        }
+        assert told.all_inner_texts() == [*said.values()]
+        page.locator("form.choose").get_by_label(kind, exact=True).select_option("cpu")
+        assert told.all_inner_texts() == [said[model]] and {kind for kind, _, _ in rows(page)} == {"cpu"}
+        page.get_by_role("button", name=reset).click()
+        page.wait_for_url(lambda url: not parse_qs(urlsplit(url).query))
+        assert page.locator("form.choose .calculator-unknown").is_hidden() and watched.faults == []
+
+
+def test_an_address_that_asks_for_what_is_offered_has_nothing_to_say(browser, address):
+    with opened(browser, address, path("en") + "?kind=cpu&engine=") as watched:
         watched.page.locator("form.choose").wait_for()
-        found = rows(watched.page)
-        assert found and {kind for kind, _, _ in found} == {"cpu"}
-        watched.page.locator("form.choose").get_by_label("Kind of machine").select_option("")
-        watched.page.wait_for_url(lambda url: not parse_qs(urlsplit(url).query))
+        assert {kind for kind, _, _ in rows(watched.page)} == {"cpu"}
+        assert watched.page.locator("form.choose .calculator-unknown").is_hidden()
 
 
 def test_it_is_worked_by_the_keyboard_alone(browser, address):
