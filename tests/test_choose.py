@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
@@ -221,6 +222,32 @@ def test_rows_that_the_page_has_no_room_for_join_the_table_at_their_place(browse
         named = [cell.get_attribute("data-head") for cell in joined.nth(3).locator("td").all()]
         assert named == [joined.nth(0).locator("td").nth(at).get_attribute("data-head") for at in range(6)]
         assert len(heads) == 7 and watched.faults == []
+
+
+@pytest.mark.parametrize("query", ["", "?kind=cpu"])
+def test_rows_that_an_address_chooses_do_not_wait_for_the_chart_to_be_seen(browser, address, query):
+    more = [2.5, "cpu", "qwen3-4b", "llama", "far-away", "Made up", "Qwen3 4B bf16", "llama.cpp", "1", "2", "3", "4"]
+
+    def answer(route):
+        figure = route.fetch().json()
+        figure["layout"]["meta"]["rows"] = [more]
+        route.fulfill(status=200, content_type="application/json", body=json.dumps(figure))
+
+    def one_row_more(route):
+        text = re.sub(r'data-all="(\d+)"', lambda found: f'data-all="{int(found[1]) + 1}"', route.fetch().text())
+        route.fulfill(status=200, content_type="text/html", body=text)
+
+    with opened(browser, address, "en/") as watched:
+        page = watched.page
+        page.route("**/all/machines.en.json", answer)
+        page.route("**/en/compare/*", one_row_more)
+        page.goto(address + path("en") + query)
+        page.locator("form.choose").wait_for()
+        if query:
+            until(page, lambda: ["cpu", "qwen3-4b", "llama"] in rows(page))
+            assert status(page) == said("en", page)
+        page.wait_for_timeout(500)
+        assert bool(watched.loaded("machines.en.json")) is bool(query), "nothing is loaded that is not asked for"
 
 
 @pytest.mark.parametrize("at", ["en/", "en/compare/"])

@@ -49,12 +49,20 @@
     numbers.hidden = !numbers.querySelector("thead [data-kinds]:not([hidden])");
   }
 
+  /* Rows that are chosen may be among those that come with the figure. */
+  function wantMissing() {
+    if (table.tBodies[0].rows.length === Number(table.dataset.all) || selects.every(({ value }) => !value)) return;
+    figure.isWanted = true;
+    figure.dispatchEvent(new CustomEvent("chart-wanted"));
+  }
+
+  /* What the script that draws has to know is left on the element, as that may not have begun. */
   function show() {
     chooseRows();
     chooseNumbers();
-    // Left on the element, as the script that draws may not have begun.
     figure.isChosen = ([kind, model, engine]) => isChosen({ kind, model, engine });
     figure.dispatchEvent(new CustomEvent("chart-choose"));
+    wantMissing();
   }
 
   /* Rows that came with the figure */
