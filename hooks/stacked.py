@@ -1,6 +1,7 @@
 """Tables of sentences, whose rows stand one below the other on a phone: each of their cells tells its column's head.
 
-Tables of numbers stay as they are, since numbers are read down a column.
+So do tables of conclusions and of samples, each of whose rows begins with a sentence or a key. Tables of numbers stay
+as they are, since numbers are read down a column.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tables import CELL, ROW, said
 
 TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 DATA = re.compile(r"<td\b")
+FOUND = re.compile(r'class="claim\b|<code>[^<]*/')
+"""What a row holds that tells how a conclusion came out, or what became of a sample."""
 
 CELL_WIDTH, ROW_WIDTH = 30, 110
 """Letters of a usual cell and a usual row of sentences, at least, without the first column. A wide letter is two."""
@@ -23,7 +26,18 @@ CELL_WIDTH, ROW_WIDTH = 30, 110
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Marks the tables of sentences."""
-    return TABLE.sub(lambda found: _marked(found[0]) if holds_sentences(found[0]) else found[0], content)
+    return TABLE.sub(lambda found: _marked(found[0]) if is_stacked(found[0]) else found[0], content)
+
+
+def is_stacked(table: str) -> bool:
+    """Whether a phone has no room for the columns of a table."""
+    return tells_findings(table) or holds_sentences(table)
+
+
+def tells_findings(table: str) -> bool:
+    """Whether each row tells of a conclusion or of a sample."""
+    rows = [row for _, row in ROW.findall(table)[1:]]
+    return bool(rows) and all(FOUND.search(row) for row in rows)
 
 
 def holds_sentences(table: str) -> bool:

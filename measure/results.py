@@ -28,6 +28,9 @@ SCHEMA = 1
 KEPT_VALUES = 200
 """A sample keeps at most this many values; `count` tells how many there were."""
 
+LONGEST_NAME = 200
+"""A machine's name has at most this many characters."""
+
 DEVICES = ("cpu", "cuda", "mps")
 """What a machine can measure with."""
 
@@ -402,10 +405,17 @@ def _machine(raw: msgspec.Raw, where: str) -> Machine:
     for name in Machine.__struct_fields__:
         if isinstance(value := getattr(machine, name), int):
             _check_count(value, f"{where}: {name}")
-    if not machine.name.strip():
-        raise ResultsError(f"{where}: name is empty. Say which processor or card it is.")
+    check_name(machine.name, f"{where}: name")
     _check_device(machine.device, where)
     return machine
+
+
+def check_name(name: str, where: str) -> None:
+    """Refuse what tells no machine, and what no page has room for."""
+    if not name.strip():
+        raise ResultsError(f"{where} is empty. Say which processor or card it is.")
+    if len(name) > LONGEST_NAME:
+        raise ResultsError(f"{where} has {len(name)} characters, and {LONGEST_NAME} are the most. Shorten it.")
 
 
 def _check_device(device: object, where: str) -> None:

@@ -5,7 +5,7 @@ The start page shows it. Bars are drawn within the table: they need no script, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -79,7 +79,7 @@ def table(shown: list[Bar], voices: dict[str, Voice], near: float) -> Markup:
     heads = element("th", machine, scope="col"), element("th", share, colspan="2"), element("th", rate, scope="col")
     head = element("thead", element("tr", *heads))
     bodies = [
-        element("tbody", _model(subject, voice), *(_row(bar, voices[bar.edition.id], near, end) for bar in of))
+        element("tbody", _model(subject, voice), *_rows(list(of), voices, near, end))
         for subject, of in groupby(shown, key=lambda bar: bar.model.subject)
     ]
     return element("table", head, *bodies, class_="bars")
@@ -89,10 +89,18 @@ def _model(subject: str, voice: Voice) -> Markup:
     return element("tr", element("th", voice.model(subject), colspan="4", scope="rowgroup"), class_="part")
 
 
-def _row(bar: Bar, voice: Voice, near: float, end: float) -> Markup:
-    name = joined(voice.machine(bar.run), voice.comma, voice.engine(bar.model.engine))
-    cells = [element("td", voice.fact(number)) for number in (bar.share, bar.model.rate)]
-    return element("tr", element("th", name, scope="row"), element("td", _drawn(bar.share, near, end)), *cells)
+def _rows(of: list[Bar], voices: dict[str, Voice], near: float, end: float) -> Iterator[Markup]:
+    """The bars of a model: by machine and engine, and by run as well where several are of the same."""
+    names = [_name(bar, voices[bar.edition.id]) for bar in of]
+    for bar, name in zip(of, names, strict=True):
+        voice = voices[bar.edition.id]
+        told = name if names.count(name) == 1 else voice.of_run(name, bar.run)
+        cells = [element("td", voice.fact(number)) for number in (bar.share, bar.model.rate)]
+        yield element("tr", element("th", told, scope="row"), element("td", _drawn(bar.share, near, end)), *cells)
+
+
+def _name(bar: Bar, voice: Voice) -> Markup:
+    return joined(voice.machine(bar.run), voice.comma, voice.engine(bar.model.engine))
 
 
 def _drawn(share: Quantity, near: float, end: float) -> Markup:

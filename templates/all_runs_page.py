@@ -24,6 +24,9 @@ NAME = "machines"
 COLUMNS = ("machine", "model", "engine", "bandwidth", "weights", "rate", "share")
 CHOICES = ("kind", "model", "engine")
 
+LONGEST = 60
+"""Letters of a machine's name that the label of a point in the chart has room for."""
+
 
 class OfAnyRun(Voice):
     """One language, of facts of all runs: each linked where its receipt is, with its kind alone where there is none."""
@@ -118,7 +121,8 @@ class OnAllRuns:
 
     def _plain(self, point: Point) -> str:
         """A point as the chart names it. A model's name comes first: of a machine's nobody knows how it begins."""
-        return self.voice.comma.join(part.striptags() for part in self._parts(point))
+        *parts, machine = (part.striptags() for part in self._parts(point))
+        return self.voice.comma.join([*parts, machine if len(machine) <= LONGEST else f"{machine[:LONGEST]}…"])
 
     def _parts(self, point: Point) -> tuple[Markup, Markup, Markup]:
         return self.voice.model(point.model.subject), self._engine(point), self.voice.machine(point.run)
@@ -148,6 +152,8 @@ class OnAllRuns:
 
     def form(self) -> Markup:
         """What to choose by, shown where there is a script to do it."""
+        unoffered = self.voice.labels.get("calculator", "unknown")
+        unknown = element("div", class_="calculator-unknown", role="status", data_said=unoffered, hidden="")
         fields = [self._field(name) for name in CHOICES]
         also = element("p", self._word("also"))
         every = element("button", self._word("reset"), type="reset")
@@ -155,7 +161,7 @@ class OnAllRuns:
             "p", class_="chosen", role="status", data_said=self._word("shown"), data_none=self._word("none")
         )
         told = {"autocomplete": "off", "hidden": "", "aria_label": self._word("name"), "data_search_exclude": ""}
-        return element("form", *fields, every, shown, also, class_="choose", **told)
+        return element("form", unknown, *fields, every, shown, also, class_="choose", **told)
 
     def _field(self, name: str) -> Markup:
         offered = {_choice(point, name): self._choice(point, name) for point in self.all_runs.points}
@@ -199,9 +205,7 @@ class OnAllRuns:
         return self.voice.labels.get(section, name)
 
     def _row(self, number: int, point: Point, heads: list[str]) -> str:
-        machine = self.voice.machine(point.run)
-        # A full-width bracket brings its own space.
-        name = joined(machine, "" if machine.endswith("）") else " ", element("small", point.run.id, translate="no"))
+        name = self.voice.of_run(self.voice.machine(point.run), point.run)
         cells = [
             f'<td data-head="{safe(head)}">{inside}</td>'
             for head, inside in zip(heads[1:], self._cells(point), strict=True)

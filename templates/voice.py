@@ -13,7 +13,7 @@ from markupsafe import Markup
 from measure import models
 from measure.results import Run
 from templates import formats, particles, printed
-from templates.html import element, marked, plain, safe
+from templates.html import element, joined, marked, plain, safe
 from templates.labels import Labels
 from templates.quantity import Absence, Operation, Origin, Quantity, Sampled
 from templates.shared import MARK, Shared, entry, undecided
@@ -211,6 +211,11 @@ class Voice:
         if self.labels.has("machine", run.id) and run.kind == "reported":
             return Markup(html.escape(self.labels.get("machine", run.id)))
         return element("span", plain(run.machine.name), translate="no")
+
+    def of_run(self, name: Markup, run: Run) -> Markup:
+        """A name, and in small print the run that it is of."""
+        # A full-width bracket brings its own space.
+        return joined(name, "" if name.endswith("）") else " ", element("small", run.id, translate="no"))
 
     def machines(self, runs: list[Run]) -> Markup:
         """The machines of several runs, each once."""

@@ -315,3 +315,12 @@ def test_kinds_of_machine_have_a_name_in_every_language():
 
     for language in LANGUAGES:
         assert all(Labels(language).get("choose", kind) for kind in DEVICES)
+
+
+@pytest.mark.parametrize(("length", "label"), [(60, "M" * 60), (61, f"{'M' * 60}…")])
+def test_a_long_name_is_cut_in_the_chart_alone(length, label):
+    run = decoded("fast", 2000, {SMALL: (3.5, 200)}, Machine("M" * length, "cuda"))
+    pages = render.pages(Results([*SHIPPED.runs, run]))
+    chart, page = pages["assets/charts/all/machines.en.json"], pages["en/compare.md"]
+    labels = [text for trace in json.loads(chart)["data"] for text in trace.get("text", [])]
+    assert any(text.endswith(f", {label}") for text in labels) and f">{'M' * length}<" in page

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from sites import DEFAULT, LANGUAGES
-from test_browser import PHONE, opened, rest
+from test_browser import OVERFLOWING, PHONE, opened, rest
+
+from templates.labels import Labels
 
 SAID = {
     "ko": ("표의 {all}행 가운데 {shown}행이 보입니다.", "고른 조건에 맞는 행이 없습니다."),
@@ -60,7 +63,7 @@ def rows(page) -> list[list[str]]:
 
 
 def status(page) -> str:
-    return page.locator("form.choose [role=status]").inner_text()
+    return page.locator("form.choose .chosen").inner_text()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -131,13 +134,34 @@ def test_what_is_chosen_is_kept_in_the_address_and_in_other_languages(browser, a
         assert rows(page) == chosen and watched.faults == []
 
 
-def test_an_address_that_asks_for_what_nobody_offers_shows_everything(browser, address):
-    with opened(browser, address, path("en") + "?kind=cpu&model=<b>&engine=") as watched:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_address_that_asks_for_what_nobody_offers_shows_everything_and_says_so(browser, address, language):
+    labels, every = Labels(language), Labels(language).get("choose", "every")
+    kind, model, _, reset = LABELS[language]
+    asked = {model: "<b>" + "x" * 99, kind: "nope"}
+    query = f"?model={asked[model]}&engine=&kind={asked[kind]}"
+    with opened(browser, address, path(language) + query) as watched:
+        page = watched.page
+        page.locator("form.choose").wait_for()
+        assert len(rows(page)) > 20
+        told = page.locator("form.choose .calculator-unknown p")
+        said = {
+            field: labels.filled("calculator", "unknown", field=field, asked=text, shown=every)
+            for field, text in {kind: "nope", model: f"{asked[model][:60]}…"}.items()
+        }
+        assert told.all_inner_texts() == [*said.values()]
+        page.locator("form.choose").get_by_label(kind, exact=True).select_option("cpu")
+        assert told.all_inner_texts() == [said[model]] and {kind for kind, _, _ in rows(page)} == {"cpu"}
+        page.get_by_role("button", name=reset).click()
+        page.wait_for_url(lambda url: not parse_qs(urlsplit(url).query))
+        assert page.locator("form.choose .calculator-unknown").is_hidden() and watched.faults == []
+
+
+def test_an_address_that_asks_for_what_is_offered_has_nothing_to_say(browser, address):
+    with opened(browser, address, path("en") + "?kind=cpu&engine=") as watched:
         watched.page.locator("form.choose").wait_for()
-        found = rows(watched.page)
-        assert found and {kind for kind, _, _ in found} == {"cpu"}
-        watched.page.locator("form.choose").get_by_label("Kind of machine").select_option("")
-        watched.page.wait_for_url(lambda url: not parse_qs(urlsplit(url).query))
+        assert {kind for kind, _, _ in rows(watched.page)} == {"cpu"}
+        assert watched.page.locator("form.choose .calculator-unknown").is_hidden()
 
 
 def test_it_is_worked_by_the_keyboard_alone(browser, address):
@@ -198,6 +222,43 @@ def test_rows_that_the_page_has_no_room_for_join_the_table_at_their_place(browse
         named = [cell.get_attribute("data-head") for cell in joined.nth(3).locator("td").all()]
         assert named == [joined.nth(0).locator("td").nth(at).get_attribute("data-head") for at in range(6)]
         assert len(heads) == 7 and watched.faults == []
+
+
+@pytest.mark.parametrize("query", ["", "?kind=cpu"])
+def test_rows_that_an_address_chooses_do_not_wait_for_the_chart_to_be_seen(browser, address, query):
+    more = [2.5, "cpu", "qwen3-4b", "llama", "far-away", "Made up", "Qwen3 4B bf16", "llama.cpp", "1", "2", "3", "4"]
+
+    def answer(route):
+        figure = route.fetch().json()
+        figure["layout"]["meta"]["rows"] = [more]
+        route.fulfill(status=200, content_type="application/json", body=json.dumps(figure))
+
+    def one_row_more(route):
+        text = re.sub(r'data-all="(\d+)"', lambda found: f'data-all="{int(found[1]) + 1}"', route.fetch().text())
+        route.fulfill(status=200, content_type="text/html", body=text)
+
+    with opened(browser, address, "en/") as watched:
+        page = watched.page
+        page.route("**/all/machines.en.json", answer)
+        page.route("**/en/compare/*", one_row_more)
+        page.goto(address + path("en") + query)
+        page.locator("form.choose").wait_for()
+        if query:
+            until(page, lambda: ["cpu", "qwen3-4b", "llama"] in rows(page))
+            assert status(page) == said("en", page)
+        page.wait_for_timeout(500)
+        assert bool(watched.loaded("machines.en.json")) is bool(query), "nothing is loaded that is not asked for"
+
+
+@pytest.mark.parametrize("at", ["en/", "en/compare/"])
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 768, "height": 900}, {"width": 1440, "height": 900}])
+def test_a_machine_whose_name_is_one_long_word_widens_no_page(browser, address, at, viewport):
+    with opened(browser, address, at, viewport=viewport) as watched:
+        names = watched.page.locator("table:is(.decoded, .bars) tbody th span")
+        assert names.count()
+        names.evaluate_all("all => all.forEach(name => (name.textContent = 'Z'.repeat(200)))")
+        rest(watched.page)
+        assert watched.page.evaluate(OVERFLOWING) == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

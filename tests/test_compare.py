@@ -380,6 +380,27 @@ def test_each_bar_is_as_long_as_its_share(pages, told):
     assert f'd="M{facts["threshold.near"].value:.0f} 0V10"' in pages["en/index.md"]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_bars_of_one_machine_and_engine_name_their_runs(language):
+    here = copy.copy(SHIPPED.run("cpu"))
+    here.id = "here"
+    names = bar_names(render.pages(Results([*SHIPPED.runs, here]))[f"{language}/here/start.md"])
+    assert len(names) == len(set(names))
+    named = {run for name in names for run in re.findall(r"<small[^>]*>(.*?)</small>", name)}
+    assert named == {"cpu", "here"}, "and no other, which need not be told apart"
+
+
+def test_bars_that_differ_name_no_run(pages):
+    assert not [name for name in bar_names(pages["en/index.md"]) if "<small" in name]
+
+
+def bar_names(page: str) -> list[str]:
+    """What each bar is of: its model and its name."""
+    table = re.search(r'<table class="bars">.*?</table>', page, re.DOTALL)[0]
+    parts = re.findall(r'<tr class="part"><th[^>]*>(.*?)</th>(.*?)</tbody>', table, re.DOTALL)
+    return [f"{model}: {name}" for model, rows in parts for name in re.findall(r'<th scope="row">(.*?)</th>', rows)]
+
+
 def test_an_interval_is_drawn_where_it_can_be_seen():
     wide, narrow = fact("a.share", 50, spread=5), fact("b.share", 50, spread=0.5)
     assert 'd="M45.00 5H55.00"' in across._drawn(wide, 80, 104)

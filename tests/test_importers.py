@@ -665,6 +665,12 @@ def test_machines_are_never_mixed(machine, told, kind):
     refused(foreign.nvbandwidth(), {"buffer_mib": "512"}, "run 'imported'", "another machine", told, "--run")
 
 
+def test_a_machine_whose_name_no_page_has_room_for_is_refused(monkeypatch):
+    monkeypatch.setattr("measure.results.LONGEST_NAME", 5)
+    told = "run 'imported': machine: name has 11 characters"
+    refused(foreign.nvbandwidth(), {"buffer_mib": "512"}, told, "Shorten it")
+
+
 def test_reported_figures_stay_among_themselves():
     put(Run("imported", "reported", H200, AT, {"bandwidth/sum": Report("GB/s", 905.0, "an article")}))
     refused(foreign.nvbandwidth(), {"buffer_mib": "512"}, "others reported", "Choose another with --run")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from servers import ROOT
 from sites import LANGUAGES, markup
-from test_browser import OVERFLOWING, PHONE, opened
+from test_browser import OVERFLOWING, PHONE, opened, rest
 
 SECTIONS = "sections => sections.map(section => [section.lang, section.getBoundingClientRect().height > 50])"
 
@@ -36,6 +36,17 @@ def test_it_speaks_the_language_of_the_address(browser, address, address_of):
         page.locator(".no-page a").nth(2).click()
         page.wait_for_url(f"{start}source/")
         assert page.locator("html").get_attribute("lang") == language
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_on_a_phone_nothing_overflows_and_the_languages_can_be_chosen(browser, address, language):
+    with opened(browser, address, f"{language}/nothing/", viewport=PHONE) as watched:
+        rest(watched.page)
+        assert watched.page.evaluate(OVERFLOWING) == []
+        watched.page.locator(".md-select").hover()
+        rest(watched.page)
+        menu = watched.page.locator(".md-select__inner").bounding_box()
+        assert menu["x"] >= 0 and menu["x"] + menu["width"] <= PHONE["width"] and menu["height"] > 60
 
 
 def test_without_javascript_it_speaks_all_languages(browser, address):

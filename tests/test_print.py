@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sites import LANGUAGES
+from sites import DEFAULT, LANGUAGES
 from test_browser import CHARTS, OVERFLOWING, draw_all, opened, with_charts
 
 PAPER = {"width": 687, "height": 1000}
@@ -54,6 +54,26 @@ def test_addresses_elsewhere_are_legible_and_the_pages_own_too(printed):
 
 def test_nothing_is_wider_than_the_paper(printed):
     assert printed.evaluate(OVERFLOWING) == []
+
+
+FORM = "form.choose"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("part", [False, True])
+def test_the_page_of_comparison_prints_neither_form_nor_caption_of_a_chart_but_how_many_rows(
+    browser, address, language, part
+):
+    path = ("" if language == DEFAULT else f"{language}/") + "compare/" + ("?kind=cpu" if part else "")
+    with opened(browser, address, path) as watched:
+        page = watched.page
+        page.locator(FORM).wait_for()
+        page.emulate_media(media="print")
+        page.set_viewport_size(PAPER)
+        assert page.locator(f"{FORM} :is(select, label, button, p):visible").count() == int(part)
+        assert page.locator(f"{FORM} .chosen").is_visible() is part
+        assert page.locator("#chart-machines").is_hidden() and page.locator("table.decoded tbody tr:visible").count()
+        assert page.evaluate(OVERFLOWING) == []
 
 
 def test_it_can_be_made_a_pdf(browser, address):

@@ -149,6 +149,7 @@ def test_no_change_of_a_valid_file_is_more_than_one_clear_error(data):
         ({"machine": {**MACHINE, "device": "toaster"}}, ["machine: device 'toaster' is none of cpu, cuda, mps"]),
         ({"machine": {**MACHINE, "device": ""}}, ["machine: device '' is none of", "Correct it"]),
         ({"machine": {**MACHINE, "name": " "}}, ["machine: name is empty", "Say which"]),
+        ({"machine": {**MACHINE, "name": "x" * 201}}, ["machine: name has 201 characters", "200 are", "Shorten it"]),
         ({"samples": {RATE: {**SAMPLE, "config": {"device": "abacus"}}}}, [RATE, "config: device 'abacus' is none of"]),
         ({"samples": {RATE: {**SAMPLE, "config": {"device": 7}}}}, [RATE, "config: device '7' is none of"]),
         ({"failures": {"x/rate": {"reason": "crashed", "at": "noon"}}}, ["failure x/rate: at", "'noon' is not a date"]),

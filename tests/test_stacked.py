@@ -67,6 +67,18 @@ def test_a_wide_letter_takes_the_room_of_two(hook):
     assert "data-stacked" in stacked(hook, table(("A", "B"), ("a", wide)))
 
 
+VERDICT = '<a class="claim holds" href="#x">holds</a>'
+CHANGED = "<code>decode/model/rate</code>"
+
+
+@pytest.mark.parametrize("row", [("It is so", VERDICT, VERDICT), (CHANGED, "1 ms", "2 ms")])
+def test_a_table_of_conclusions_or_of_samples_is_stacked(hook, row):
+    heads = ("About", "Before", "Now")
+    assert "<table data-stacked>" in stacked(hook, table(heads, row, row))
+    other = ("<code>decode</code>", "1 ms", "2 ms")
+    assert "data-stacked" not in stacked(hook, table(heads, row, other)), "what not each row tells of"
+
+
 def test_tables_that_are_made_for_phones_already_stay_as_they_are(hook):
     made = table(("A", "B"), ("a", LONG * 2)).replace("<table>", '<table class="beside">')
     assert stacked(hook, made) == made
@@ -79,12 +91,14 @@ def test_the_same_tables_are_stacked_in_every_language(site):
             found[page.language][page.name] = count
     first = found[LANGUAGES[0]]
     assert first["method/"] == 1 and first["source/"] >= 3, "the methods; overview, remedies and what others say"
+    assert first["runs/h200-engines/"] >= 3, "what changed, what turned, conclusions"
     assert all(found[language] == first for language in LANGUAGES)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_on_a_phone_they_need_no_scrolling_and_every_head_is_seen(browser, address, language):
-    path = "source/" if language == DEFAULT else f"{language}/source/"
+@pytest.mark.parametrize("name", ["source/", "runs/h200-engines/"])
+def test_on_a_phone_they_need_no_scrolling_and_every_head_is_seen(browser, address, name, language):
+    path = name if language == DEFAULT else f"{language}/{name}"
     with opened(browser, address, path, viewport=PHONE) as watched:
         boxes = watched.page.eval_on_selector_all(
             "table[data-stacked]", "all => all.map(t => [t.scrollWidth, t.parentElement.parentElement.clientWidth])"

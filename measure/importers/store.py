@@ -134,6 +134,7 @@ def _run(data: Results, run_id: str, reading: Reading, where: str) -> Run:
     run = data.run(run_id)
     if run is None:
         run = Run(run_id, KIND, _machine(reading), reading.at or now())
+        results.check_name(run.machine.name, f"{where}: machine: name")
         data.runs.append(run)
     elif run.kind == "reported":
         cure = "Choose another with --run."

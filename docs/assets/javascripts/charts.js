@@ -1,4 +1,5 @@
-/* Draws the charts of a page: each when it comes near the viewport, in the colours of the page's palette.
+/* Draws the charts of a page: each when it comes near the viewport or another script wants it, in the colours of the page's
+ * palette.
  *
  * A page without a chart in sight loads neither plotly nor a figure. Colours in a figure are roles, "var:--chart-1"; their
  * values are the style sheet's, so that a change of palette is a new drawing of the same figure.
@@ -143,19 +144,28 @@
   const sight = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
-        if (!isIntersecting) continue;
-        sight.unobserve(target);
-        show(target);
+        if (isIntersecting) begin(target);
       }
     },
     { rootMargin: NEAR },
   );
 
+  const begun = new Set(); // figure elements
+
+  function begin(element) {
+    if (begun.has(element)) return;
+    begun.add(element);
+    sight.unobserve(element);
+    show(element);
+  }
+
   const palette = new MutationObserver(() => drawn.forEach((figure, element) => draw(element, figure)));
 
   document.querySelectorAll("figure.chart[data-chart]").forEach((element) => {
     element.addEventListener("chart-choose", chooseAgain);
+    element.addEventListener("chart-wanted", () => begin(element));
     sight.observe(element);
+    if (element.isWanted) begin(element);
   });
   palette.observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
 })();

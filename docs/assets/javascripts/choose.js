@@ -6,6 +6,8 @@
 (() => {
   "use strict";
 
+  const LONGEST = 60; // characters of an unknown choice that are said
+
   const form = document.querySelector("form.choose");
   if (!form) return;
 
@@ -13,11 +15,17 @@
   const numbers = document.querySelector("table.numbers");
   const figure = document.getElementById("chart-machines");
   const status = form.querySelector(".chosen");
+  const unknown = form.querySelector(".calculator-unknown");
   const selects = [...form.querySelectorAll("select")];
+  const strange = new Map(); // select -> what the address asks for and nobody offers, until the reader chooses there
 
   /* Whether what has these properties is chosen; a property that it does not have excludes nothing. */
   function isChosen(properties) {
     return selects.every(({ name, value }) => !value || properties[name] === undefined || properties[name] === value);
+  }
+
+  function filled(sentence, values) {
+    return sentence.replace(/{(\w+)}/g, (_, name) => values[name]);
   }
 
   function chooseRows() {
@@ -25,9 +33,11 @@
     for (const row of rows) row.hidden = !isChosen(row.dataset);
     const shown = rows.filter((row) => !row.hidden).length;
     const counts = { shown, all: Number(table.dataset.all) };
-    const filled = (_, name) => counts[name].toLocaleString(document.documentElement.lang);
-    const said = shown ? status.dataset.said.replace(/{(\w+)}/g, filled) : status.dataset.none;
+    const spelled = (count) => count.toLocaleString(document.documentElement.lang);
+    const numbers = { shown: spelled(counts.shown), all: spelled(counts.all) };
+    const said = shown ? filled(status.dataset.said, numbers) : status.dataset.none;
     if (status.textContent !== said) status.textContent = said;
+    status.toggleAttribute("data-whole", counts.shown === counts.all); // which paper need not tell
   }
 
   function chooseNumbers() {
@@ -39,12 +49,20 @@
     numbers.hidden = !numbers.querySelector("thead [data-kinds]:not([hidden])");
   }
 
+  /* Rows that are chosen may be among those that come with the figure. */
+  function wantMissing() {
+    if (table.tBodies[0].rows.length === Number(table.dataset.all) || selects.every(({ value }) => !value)) return;
+    figure.isWanted = true;
+    figure.dispatchEvent(new CustomEvent("chart-wanted"));
+  }
+
+  /* What the script that draws has to know is left on the element, as that may not have begun. */
   function show() {
     chooseRows();
     chooseNumbers();
-    // Left on the element, as the script that draws may not have begun.
     figure.isChosen = ([kind, model, engine]) => isChosen({ kind, model, engine });
     figure.dispatchEvent(new CustomEvent("chart-choose"));
+    wantMissing();
   }
 
   /* Rows that came with the figure */
@@ -93,21 +111,40 @@
     for (const select of selects) {
       const asked = query.get(select.name);
       if ([...select.options].some(({ value }) => value === asked)) select.value = asked;
+      else if (asked) strange.set(select, asked);
     }
     keepInOtherLanguages();
   }
 
+  function tellStrange() {
+    const told = [...strange].map(([select, asked]) => {
+      const [field, shown] = [select.labels[0].textContent, select.selectedOptions[0].textContent];
+      const short = asked.length > LONGEST ? `${asked.slice(0, LONGEST)}…` : asked;
+      return element("p", {}, filled(unknown.dataset.said, { field, asked: short, shown }));
+    });
+    unknown.replaceChildren(...told);
+    unknown.hidden = !told.length;
+  }
+
   function choose() {
+    tellStrange();
     show();
     remember();
   }
 
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("change", choose);
-  form.addEventListener("reset", () => setTimeout(choose));
+  form.addEventListener("change", ({ target }) => {
+    strange.delete(target);
+    choose();
+  });
+  form.addEventListener("reset", () => {
+    strange.clear();
+    setTimeout(choose);
+  });
   figure.addEventListener("chart-loaded", join);
 
   recall();
+  tellStrange();
   show();
   form.hidden = false;
 })();
