@@ -30,7 +30,20 @@ from verdicts import (
 
 from measure import limits, models
 from measure.keys import parse_key
-from measure.limits import ENTRIES, RULES, Stage, ceilings, clocks, order, process, repeats, tokens, units, verdicts
+from measure.limits import (
+    ENTRIES,
+    RULES,
+    Stage,
+    ceilings,
+    clocks,
+    implied,
+    order,
+    process,
+    repeats,
+    tokens,
+    units,
+    verdicts,
+)
 from measure.limits.case import Case, Sound
 from measure.results import Machine, Report, Run
 from measure.store import load
@@ -58,7 +71,8 @@ def test_every_case_is_of_a_rule_and_every_rule_stands_once_and_in_its_stage():
 
 def test_every_entry_that_is_described_is_read_by_a_rule():
     source = "".join(
-        inspect.getsource(module) for module in (ceilings, clocks, limits.case, order, process, repeats, tokens, units)
+        inspect.getsource(module)
+        for module in (implied, ceilings, clocks, limits.case, order, process, repeats, tokens, units)
     )
     read = set(re.findall(r'"(\w+)"', source)) | {f"clock_mhz_{name}" for name in ("start", "end", "max")}
     assert set(ENTRIES) <= read
