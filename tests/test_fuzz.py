@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from paths import RESULTS
 
-from measure.results import Failure, Machine, Report, Results, ResultsError, Run, dump, parse
+from measure.results import LONGEST_NAME, Failure, Machine, Report, Results, ResultsError, Run, dump, parse
 from measure.store import load
 from templates import cli as command
 from templates import render
@@ -200,7 +200,8 @@ def telling(text: str) -> Results:
         for key, sample in executed.samples.items()
     }
     samples["x/unheard_of"] = msgspec.structs.replace(next(iter(samples.values())), unit="1")
-    machine = Machine(text if text.strip() else "a machine", "cpu", text, driver=text, system=text)
+    name = text[:LONGEST_NAME]
+    machine = Machine(name if name.strip() else "a machine", "cpu", text, driver=text, system=text)
     failures = {"x/rate?requests=1": Failure("crashed", executed.started, text)}
     here = Run("here", "executed", machine, executed.started, samples, failures)
     source = SHIPPED.run("source-a")
@@ -235,7 +236,7 @@ def test_any_text_in_any_field_comes_out_as_text(text, path):
     """The page has the tags it has for a word, and reads as the text was written, in its own normal form."""
     page = Read(converted(telling(text), path))
     assert page.tags == ordinary(path)
-    assert seen(text) in page.text
+    assert seen(text[:LONGEST_NAME] if path.endswith("index.md") else text) in page.text
 
 
 @given(texts)
