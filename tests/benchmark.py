@@ -132,15 +132,16 @@ def report(name: str, seconds: float) -> bool:
 
 def main() -> int:
     results = load(ROOT / "results.json")
+    with tempfile.TemporaryDirectory() as folder:
+        # First: the most memory that a process is told to have held is that of the one that starts it, at least.
+        kept = [many(results, Path(folder))]
     render.pages(results)  # imports what is imported on first use, and compiles the templates
-    kept = [report("rendering, once imported", median(lambda: rendering(results)))]
+    kept.append(report("rendering, once imported", median(lambda: rendering(results))))
     with tempfile.TemporaryDirectory() as folder:
         kept.append(report("rendering, as a command", median(lambda: command("templates", "--out", f"{folder}/docs"))))
         kept.append(report("mkdocs build", median(lambda: command("mkdocs", "build", "-q", "-d", f"{folder}/site"), 3)))
     for count in (1, 4):
         report(f"a further run that an edition tells, of {count}", further(results, count))
-    with tempfile.TemporaryDirectory() as folder:
-        kept.append(many(results, Path(folder)))
     return 0 if all(kept) else 1
 
 
