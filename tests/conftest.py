@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import filelock
 import pytest
 from offline import offline
 from playwright.sync_api import sync_playwright
-from sites import copy_project, serve
+from sites import PROJECT, copy_project, serve
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC_CHROME = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
@@ -74,6 +75,14 @@ def address(site):
     """The address of the site below a path, as GitHub Pages serves it."""
     with serve(site, "/voice-in-numbers/") as address:
         yield address
+
+
+@pytest.fixture
+def hook(request, monkeypatch):
+    """The hook of the site's build that a module of tests names in HOOK, imported anew."""
+    monkeypatch.syspath_prepend(PROJECT / "hooks")
+    yield importlib.import_module(request.module.HOOK)
+    del sys.modules[request.module.HOOK]
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-import sys
 
 import pytest
-from sites import DEFAULT, LANGUAGES, PROJECT
+from sites import DEFAULT, LANGUAGES
 from test_browser import PHONE, opened
+
+HOOK = "codes"
 
 KEY = "decode_vllm/qwen3-4b-fp8/prefill_rate?tokens=64&requests=8"
 
@@ -27,15 +28,6 @@ LINES = """codes => codes.flatMap(code => {
   return broken;
 })"""
 """What stands before each place where code goes on in another line."""
-
-
-@pytest.fixture
-def hook(monkeypatch):
-    monkeypatch.syspath_prepend(PROJECT / "hooks")
-    import codes as hook
-
-    yield hook
-    del sys.modules["codes"]
 
 
 def test_a_long_key_may_break_after_its_signs_alone(hook):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import zipfile
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,6 +11,8 @@ import pytest
 from servers import SITE_URL
 from sites import DEFAULT, LANGUAGES, PROJECT, markup, pages
 from test_browser import CHARTS, WORDS, draw_all, visitor, with_charts
+
+HOOK = "archive"
 
 ARCHIVE = "voice-in-numbers.zip"
 
@@ -127,15 +128,6 @@ def test_its_calculator_answers_and_names_receipts_that_are_there(reader, copy):
     address = urlsplit(link.evaluate("a => a.href"))
     assert unquote(address.fragment) in markup(Path(unquote(address.path))).ids
     assert reader.faults == []
-
-
-@pytest.fixture
-def hook(monkeypatch):
-    monkeypatch.syspath_prepend(PROJECT / "hooks")
-    import archive as hook
-
-    yield hook
-    del sys.modules["archive"]
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 
-import pytest
 from conftest import mkdocs
 from servers import edit_results, serving
-from sites import LANGUAGES, PROJECT, copy_project, markup, pages, serve
+from sites import LANGUAGES, copy_project, markup, pages, serve
 from test_browser import opened
+
+HOOK = "policy"
 
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 INLINE = re.compile(r"<script(?: id=\"__config\" type=\"application/json\")?>")
@@ -19,15 +19,6 @@ def policy(html: str) -> dict[str, list[str]]:
     """What a page may load, by kind."""
     (found,) = POLICY.findall(html)
     return {name: sources for name, *sources in (directive.split() for directive in found.split(";"))}
-
-
-@pytest.fixture
-def hook(monkeypatch):
-    monkeypatch.syspath_prepend(PROJECT / "hooks")
-    import policy as hook
-
-    yield hook
-    del sys.modules["policy"]
 
 
 def documents(site):

@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import re
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +19,8 @@ import yaml
 from conftest import mkdocs
 from servers import ROOT, SITE_URL, Server, edit_results, serving
 from sites import DEFAULT, LANGUAGES, PROJECT, copy_project, markup, pages
+
+HOOK = "pages"
 
 VENDOR = PROJECT / "docs" / "assets" / "vendor"
 BUNDLE = VENDOR / "plotly-basic.min.js"
@@ -244,15 +245,6 @@ def configuration(project: Path, building: bool) -> SimpleNamespace:
         nav=["index.md"],
         plugins={"i18n": SimpleNamespace(building=building)},
     )
-
-
-@pytest.fixture
-def hook(monkeypatch):
-    monkeypatch.syspath_prepend(PROJECT / "hooks")
-    import pages as hook
-
-    yield hook
-    del sys.modules["pages"]
 
 
 def test_pages_are_rendered_once_a_build_not_once_a_language(hook, monkeypatch, tmp_path):

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import pytest
-from sites import DEFAULT, LANGUAGES, PROJECT, pages
+from sites import DEFAULT, LANGUAGES, pages
 from test_browser import opened
+
+HOOK = "stacked"
 
 LONG = "a sentence that is longer than what a column of a phone holds in a line or two of its own width"
 ROW_WIDTH = 110
 PHONE = {"width": 360, "height": 780}
-
-
-@pytest.fixture
-def hook(monkeypatch):
-    monkeypatch.syspath_prepend(PROJECT / "hooks")
-    import stacked as hook
-
-    yield hook
-    del sys.modules["stacked"]
 
 
 def table(heads: tuple[str, ...], *rows: tuple[str, ...]) -> str:

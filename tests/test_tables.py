@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 
 import pytest
 from sites import DEFAULT, LANGUAGES, PROJECT, markup, pages
@@ -13,16 +12,9 @@ from sites import DEFAULT, LANGUAGES, PROJECT, markup, pages
 from measure.store import load
 from templates import render
 
+HOOK = "tables"
+
 WORDS = {"csv": "CSV", "group": "group", "unit": "unit", "unmeasured": "unmeasured"}
-
-
-@pytest.fixture
-def hook(monkeypatch):
-    monkeypatch.syspath_prepend(PROJECT / "hooks")
-    import tables as hook
-
-    yield hook
-    del sys.modules["tables"]
 
 
 def fact(name: str, text: str) -> str:
